@@ -22,6 +22,8 @@ struct Value {
     uint32_t tensor = kNone;          // index in the graph, for what is bound at each run
     ValueId state = kNone;            // what a node writes to update this STATE value
     uint64_t bytes = 0;
+    ValueId inside = kNone;  // these bytes are part of another value's, `inside_at` bytes from its start
+    uint64_t inside_at = 0;
     uint32_t base = 0;  // where it lies: the memory, and the offset in it (workspace.hpp)
     uint64_t offset = 0;
 

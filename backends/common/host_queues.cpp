@@ -172,31 +172,27 @@ Outcome HostQueues::perform(const Job& job) {
     return outcome;
 }
 
-bp_fence* HostQueues::make_fence() {
+std::unique_ptr<HostQueues::Fence> HostQueues::make_fence() {
     expect_there("fence_create");
-    return reinterpret_cast<bp_fence*>(new Fence{this, shared_, std::make_shared<Timeline>()});
+    return std::unique_ptr<Fence>(new Fence{this, shared_, std::make_shared<Timeline>()});
 }
 
-uint64_t HostQueues::read_fence(bp_fence* fence) {
-    const std::lock_guard lock(of(fence)->lock->mutex);
-    return of(fence)->timeline->reached();
+uint64_t HostQueues::Fence::read() const {
+    const std::lock_guard locked(lock->mutex);
+    return timeline->reached();
 }
 
-void HostQueues::wait_fence(bp_fence* fence, uint64_t value, uint64_t timeout_ns) {
-    const std::shared_ptr<Timeline> timeline = of(fence)->timeline;
-    Lock& shared = *of(fence)->lock;
-    std::unique_lock lock(shared.mutex);
+void HostQueues::Fence::wait(uint64_t value, uint64_t nanoseconds) const {
+    std::unique_lock locked(lock->mutex);
     timeline->check_submitted("fence_wait", value);
     const auto reached = [&] { return timeline->reached(value); };
-    if (timeout_ns >= kForever) {
-        shared.changed.wait(lock, reached);
+    if (nanoseconds >= kForever) {
+        lock->changed.wait(locked, reached);
     } else if (!reached() &&
-               (timeout_ns == 0 || !shared.changed.wait_for(lock, std::chrono::nanoseconds(timeout_ns), reached))) {
+               (nanoseconds == 0 || !lock->changed.wait_for(locked, std::chrono::nanoseconds(nanoseconds), reached))) {
         throw sdk::Failure(BP_TIMEOUT, "fence_wait: the value " + std::to_string(value) + " is not reached yet");
     }
     timeline->answer(value);
 }
-
-void HostQueues::close_fence(bp_fence* fence) { delete of(fence); }
 
 }  // namespace backplane::backend

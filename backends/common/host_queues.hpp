@@ -20,7 +20,21 @@
 namespace backplane::backend {
 
 class HostQueues {
+    struct Lock {  // work that waits for a point of another device outlives that device
+        std::mutex mutex;
+        std::condition_variable changed;
+    };
+
 public:
+    // What the host's handle of a fence stands for; work that waits for it keeps its points.
+    struct Fence {
+        HostQueues* owner;
+        std::shared_ptr<Lock> lock;
+        std::shared_ptr<Timeline> timeline;
+
+        [[nodiscard]] uint64_t read() const;
+        void wait(uint64_t value, uint64_t nanoseconds) const;  // throws Failure: the point's outcome, BP_TIMEOUT
+    };
     // What a call asks for besides its work. Spans are read during the call.
     struct Order {
         const char* call;  // "run", for errors
@@ -56,23 +70,9 @@ public:
     // Throws Failure(BP_DEVICE_LOST) once the device is lost.
     void expect_there(const char* call) const;
 
-    // What the table's functions do. A fence lives as long as its handle; work that waits for it keeps its points.
-    bp_fence* make_fence();
-    static uint64_t read_fence(bp_fence* fence);
-    static void wait_fence(bp_fence* fence, uint64_t value,
-                           uint64_t timeout_ns);  // throws Failure: the point's outcome, BP_TIMEOUT
-    static void close_fence(bp_fence* fence);
+    std::unique_ptr<Fence> make_fence();
 
 private:
-    struct Lock {  // work that waits for a point of another device outlives that device
-        std::mutex mutex;
-        std::condition_variable changed;
-    };
-    struct Fence {
-        HostQueues* owner;
-        std::shared_ptr<Lock> lock;
-        std::shared_ptr<Timeline> timeline;
-    };
     struct Awaited {
         std::shared_ptr<Timeline> timeline;
         uint64_t value;

@@ -60,6 +60,16 @@ private:
     std::vector<Of> of_;
 };
 
+// What is bound at each run; a backend derives its own, with what packs it.
+struct Slot {
+    ValueId value = kNone;
+    uint32_t tensor = 0;
+    uint64_t bytes = 0, plain_bytes = 0;
+    uint64_t layout = 0;                   // of a weight that is packed; 0: plain, and both are the same
+    uint32_t first_use = 0, last_use = 0;  // steps, counted from 1; 0: none
+    bool written = false;
+};
+
 // `V`: what a backend keeps of a value, derived from Value.
 template <typename V>
 struct PlanOf : PlanNodes {
@@ -82,6 +92,13 @@ struct PlanOf : PlanNodes {
         value.dim = std::move(dim);
         return add_value(std::move(value));
     }
+    // The value whose bytes hold these, itself unless it lies inside another; *at becomes the distance from its start.
+    ValueId storage_of(ValueId value, uint64_t* at = nullptr) const {
+        uint64_t distance = 0;
+        for (; values[value].inside != kNone; value = values[value].inside) distance += values[value].inside_at;
+        if (at != nullptr) *at = distance;
+        return value;
+    }
     // What the host binds: what is read or written, and states.
     [[nodiscard]] std::vector<ValueId> bound() const {
         std::vector<ValueId> out;
@@ -94,6 +111,35 @@ struct PlanOf : PlanNodes {
         return out;
     }
 };
+
+// Throws Failure(BP_UNSUPPORTED) for the first node that `check(plan, node)`, a Verdict, refuses.
+template <typename Plan, typename Check>
+void check_nodes(const Plan& plan, const Check& check) {
+    for (const auto& node : plan.nodes)
+        if (const Verdict verdict = check(plan, node); verdict.reason != BP_WHY_NONE)
+            throw sdk::Failure(BP_UNSUPPORTED, "compile: " + verdict.text + "; run this node elsewhere (see query)");
+}
+
+// Slots for what the host binds, in the order of tensors.
+template <typename Plan>
+void add_slots(Plan& plan) {
+    for (const ValueId id : plan.bound()) {
+        auto& slot = plan.slots.emplace_back();
+        slot.value = id;
+        slot.tensor = plan[id].tensor;
+        slot.bytes = slot.plain_bytes = plan[id].bytes;
+    }
+}
+
+// The same as the host is told of them.
+template <typename S>
+std::vector<bp_slot> told_slots(const std::vector<S>& slots, uint64_t alignment) {
+    std::vector<bp_slot> out;
+    for (const Slot& slot : slots)
+        out.push_back(
+            {BP_SIZE(bp_slot, last_use), slot.tensor, slot.bytes, alignment, slot.layout, slot.first_use, slot.last_use});
+    return out;
+}
 
 // "Softmax f32[2,5]", for the program's summary; `values`: a plan, or what lowers it.
 template <typename Values>

@@ -18,15 +18,15 @@ struct StorageUses {
     size_t read_last = 0;  // the step before which it is read for the last time; 0: never
 };
 
-// Of a plan whose work is `steps`. touched(step, f) calls f(value, is it written) for what a step touches; a step says whether it `copies` what it
-// reads and that is all, and whether an element of what it writes depends `alone` on the elements in its place. in_place(next, state) makes one
-// value the other's memory; copy(next, state) is a step. Copies come last; steps that have nothing to do any more go.
-template <typename Plan, typename Step, typename Touched, typename InPlace, typename Copy>
-void place_states(Plan& plan, std::vector<Step>& steps, Touched&& touched, InPlace&& in_place, Copy&& copy) {
+// Of a plan whose work is `steps`; each_value(step, f) calls f(value, is it written) for what a step touches. A step says whether it `copies` what it
+// reads and that is all, and whether an element of what it writes depends `alone` on the elements in its place. copy(next, state) is a step. Copies
+// come last; steps that have nothing to do any more go.
+template <typename Plan, typename Step, typename Copy>
+void place_states(Plan& plan, std::vector<Step>& steps, Copy&& copy) {
     constexpr size_t kNoStep = StorageUses::kNoStep;
     std::vector<StorageUses> uses(plan.values.size());  // found once for all states
     const auto note = [&](size_t i) {
-        touched(steps[i], [&](ValueId id, bool written) {
+        each_value(steps[i], [&](ValueId id, bool written) {
             StorageUses& of = uses[plan.storage_of(id)];
             if (!written) of.read_last = i + 1;
             if (written && of.written_first == kNoStep) of.written_first = i;
@@ -42,7 +42,7 @@ void place_states(Plan& plan, std::vector<Step>& steps, Touched&& touched, InPla
         bool reads = false;      // the writer reads the old content
         bool elsewhere = false;  // not of the elements in their places
         if (writer != kNoStep)
-            touched(steps[writer], [&](ValueId id, bool written) {
+            each_value(steps[writer], [&](ValueId id, bool written) {
                 if (written || plan.storage_of(id) != state) return;
                 reads = true;
                 elsewhere |= plan[id].dim != plan[next].dim;
@@ -57,7 +57,7 @@ void place_states(Plan& plan, std::vector<Step>& steps, Touched&& touched, InPla
             continue;
         }
         if (reads && steps[writer].copies) idle[writer] = true;
-        in_place(next, state);
+        plan[next].inside = state;
         uses[state].read_last = std::max(uses[state].read_last, uses[next].read_last);
         taken[state] = true;
     }

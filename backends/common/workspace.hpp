@@ -37,10 +37,36 @@ struct Placed {
 // Largest first, each at the lowest offset that is free during its whole life; of very many that live together, in the order in which they begin.
 Placed place(std::vector<Life*> lives);
 
-// Gives base and offset to the residents and slots of a backend's plan, and in its workspace to all else that is touched; fills
-// resident_bytes and workspace_bytes. `lives`: of each value, its bytes aligned.
-template <typename Plan>
-void place_values(Plan& plan, const std::vector<ValueId>& residents, std::vector<Life> lives, uint64_t alignment) {
+// The constants that steps of these lists touch, in their order.
+template <typename Plan, typename... Steps>
+std::vector<ValueId> constants_of(const Plan& plan, const Steps&... lists) {
+    std::vector<ValueId> constants;
+    std::vector<bool> known(plan.values.size());
+    const auto note = [&](ValueId value, bool) {
+        const ValueId id = plan.storage_of(value);
+        if (plan[id].role != BP_ROLE_CONSTANT || known[id]) return;
+        known[id] = true;
+        constants.push_back(id);
+    };
+    const auto note_all = [&](const auto& steps) {
+        for (const auto& step : steps) each_value(step, note);
+    };
+    (note_all(lists), ...);
+    return constants;
+}
+
+// Gives base and offset to the residents and slots of a backend's plan, and in its workspace to all else that its steps touch (each_value, as in
+// states.hpp), then to what lies inside another value; fills resident_bytes and workspace_bytes, and when each slot is used.
+template <typename Plan, typename Step>
+void place_values(Plan& plan, const std::vector<Step>& steps, const std::vector<ValueId>& residents, uint64_t alignment) {
+    std::vector<Life> lives(plan.values.size());
+    std::vector<bool> written(plan.values.size());
+    for (size_t i = 0; i < steps.size(); ++i)
+        each_value(steps[i], [&](ValueId id, bool writes) {
+            const ValueId storage = plan.storage_of(id);
+            lives[storage].touch(i, aligned(std::max(plan[storage].bytes, plan[id].bytes), alignment));
+            if (writes) written[storage] = true;
+        });
     for (const ValueId id : residents) {
         plan[id].base = kResident;
         plan[id].offset = plan.resident_bytes;
@@ -48,8 +74,15 @@ void place_values(Plan& plan, const std::vector<ValueId>& residents, std::vector
         lives[id] = {};
     }
     for (uint32_t i = 0; i < plan.slots.size(); ++i) {
-        plan[plan.slots[i].value].base = kFirstSlot + i;
-        lives[plan.slots[i].value] = {};
+        auto& slot = plan.slots[i];
+        Life& life = lives[slot.value];
+        plan[slot.value].base = kFirstSlot + i;
+        slot.written = written[slot.value];
+        if (life.touched()) {
+            slot.first_use = static_cast<uint32_t>(life.first + 1);
+            slot.last_use = static_cast<uint32_t>(life.last + 1);
+        }
+        life = {};
     }
     std::vector<Life*> temporaries;
     for (Life& life : lives)
@@ -60,6 +93,21 @@ void place_values(Plan& plan, const std::vector<ValueId>& residents, std::vector
         plan[id].base = kWorkspace;
         plan[id].offset = lives[id].offset;
     }
+    for (ValueId id = 0; id < plan.values.size(); ++id) {
+        uint64_t at = 0;
+        const ValueId storage = plan.storage_of(id, &at);
+        if (storage == id) continue;
+        plan[id].base = plan[storage].base;
+        plan[id].offset = plan[storage].offset + at;
+    }
+}
+
+// Throws Failure(BP_NO_DEVICE_MEMORY) where the workspace is larger than the host allows.
+inline void check_workspace(uint64_t bytes, const bp_compile& how) {
+    if (how.workspace_limit != 0 && bytes > how.workspace_limit)
+        throw sdk::Failure(BP_NO_DEVICE_MEMORY, "compile: the workspace needs " + std::to_string(bytes) +
+                                                    " bytes, the limit is " + std::to_string(how.workspace_limit) +
+                                                    "; split the graph or the input");
 }
 
 }  // namespace backplane::backend

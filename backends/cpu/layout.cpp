@@ -84,7 +84,7 @@ bool becomes_a_name(Plan& plan, const Node& node, const std::vector<bool>& read)
     const bool last = from.layout == Layout::channels_last;
     if (!moves_channels(node, to.dim.size(), last) || (!last && !read[node.output])) return false;
     to.layout = last ? Layout::row_major : Layout::channels_last;
-    to.same_storage_as = node.inputs[0];
+    to.inside = node.inputs[0];
     return true;
 }
 
@@ -105,7 +105,7 @@ public:
     }
     void append(ValueId from, ValueId to, const Node& reader) {
         if (layout_free(plan_[from]) && plan_[to].role == BP_ROLE_TEMPORARY && plan_[to].state == kNone) {
-            plan_[to].same_storage_as = from;
+            plan_[to].inside = from;
             return;
         }
         Node node;

@@ -66,7 +66,7 @@ void Lowering::place_packed() {
             slot.bytes = one.bytes;
             slot.layout = one.layout;
             slot.pack = std::move(one.pack);
-            plan[one.made].same_storage_as = one.weight;
+            plan[one.made].inside = one.weight;
             continue;
         }
         Step step;

@@ -8,36 +8,8 @@
 
 namespace backplane::cpu {
 
-namespace {
-
-// When each slot is used, by the steps.
-void note_uses(Plan& plan) {
-    std::vector<Slot*> slot_of(plan.values.size(), nullptr);
-    for (Slot& slot : plan.slots) slot_of[slot.value] = &slot;
-    for (uint32_t i = 0; i < plan.steps.size(); ++i) {
-        const auto note = [&](const std::vector<ValueId>& values, bool written) {
-            for (const ValueId id : values) {
-                Slot* slot = slot_of[plan.storage_of(id)];
-                if (slot == nullptr) continue;
-                slot->written |= written;
-                slot->last_use = i + 1;
-                if (slot->first_use == 0) slot->first_use = i + 1;
-            }
-        };
-        note(plan.steps[i].reads, false);
-        note(plan.steps[i].writes, true);
-    }
-}
-
-}  // namespace
-
 void place_states(Plan& plan) {
-    const auto touched = [](const Step& step, auto&& touch) {
-        for (const ValueId id : step.reads) touch(id, false);
-        for (const ValueId id : step.writes) touch(id, true);
-    };
-    const auto in_place = [&](ValueId next, ValueId state) { plan[next].same_storage_as = state; };
-    backend::place_states(plan, plan.steps, touched, in_place, [&](ValueId next, ValueId state) {
+    backend::place_states(plan, plan.steps, [&](ValueId next, ValueId state) {
         Step copy;
         copy.label = "update state " + plan[next].text();
         copy.reads = {next};
@@ -51,24 +23,10 @@ void place_states(Plan& plan) {
 }
 
 void plan_memory(Plan& plan) {
-    std::vector<backend::Life> lives(plan.values.size());
-    const auto touch = [&](const std::vector<ValueId>& values, size_t step) {
-        for (const ValueId id : values) lives[plan.storage_of(id)].touch(step, backend::aligned(plan[id].bytes, kAlignment));
-    };
-    for (size_t i = 0; i < plan.steps.size(); ++i) {
-        touch(plan.steps[i].reads, i);
-        touch(plan.steps[i].writes, i);
-        touch(plan.steps[i].scratch, i);
-    }
+    for (const ValueId id : backend::constants_of(plan, plan.steps)) plan.residents.push_back({id, id, {}});
     std::vector<ValueId> residents;
     for (const Resident& resident : plan.residents) residents.push_back(resident.value);
-    backend::place_values(plan, residents, std::move(lives), kAlignment);
-    note_uses(plan);
-    for (ValueId id = 0; id < plan.values.size(); ++id) {
-        const ValueId from = plan.storage_of(id);
-        plan[id].base = plan[from].base;
-        plan[id].offset = plan[from].offset;
-    }
+    backend::place_values(plan, plan.steps, residents, kAlignment);
 }
 
 }  // namespace backplane::cpu

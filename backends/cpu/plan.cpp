@@ -28,9 +28,4 @@ ValueId Plan::temporary(uint32_t dtype, std::vector<int64_t> dim, Layout layout)
     return made;
 }
 
-ValueId Plan::storage_of(ValueId value) const {
-    while (values[value].same_storage_as != kNone) value = values[value].same_storage_as;
-    return value;
-}
-
 }  // namespace backplane::cpu

@@ -26,7 +26,6 @@ enum class Layout : uint8_t { row_major, channels_last };
 
 struct Value : backend::Value {
     Layout layout = Layout::row_major;
-    ValueId same_storage_as = kNone;  // this value is another's bytes under other dimensions
 };
 
 inline bool is_map(const Value& value) { return value.dim.size() >= 3 && value.dim.size() <= 5; }
@@ -55,15 +54,16 @@ struct Step {
         false;  // element i of the result comes of element i of each operand of its shape: it may lie on such an operand
 };
 
-// What is bound at each run.
-struct Slot {
-    ValueId value = kNone;
-    uint32_t tensor = 0;
-    uint64_t bytes = 0, layout = 0;
-    PackFunction pack;                     // when layout is not 0
-    uint32_t first_use = 0, last_use = 0;  // of the steps, from 1; 0: none touches it
-    bool written = false;
+struct Slot : backend::Slot {
+    PackFunction pack;  // when layout is not 0
 };
+
+template <typename F>
+void each_value(const Step& step, F&& f) {
+    for (const ValueId id : step.reads) f(id, false);
+    for (const auto* values : {&step.writes, &step.scratch})
+        for (const ValueId id : *values) f(id, true);
+}
 
 // Made at compile from constants; kept by the program.
 struct Resident {
@@ -99,8 +99,6 @@ struct Plan : backend::PlanOf<Value> {
 
     // A temporary of these dimensions.
     ValueId temporary(uint32_t dtype, std::vector<int64_t> dim, Layout layout = Layout::row_major);
-    // The value whose bytes these are: itself, unless it is another name.
-    [[nodiscard]] ValueId storage_of(ValueId value) const;
 };
 
 // Reads the host's graph. Throws Failure(BP_INVALID); symbolic dimensions are Failure(BP_UNSUPPORTED).

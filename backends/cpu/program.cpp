@@ -6,7 +6,9 @@
 
 #include "common/blocks.hpp"
 #include "common/recurrent.hpp"
+#include "common/workspace.hpp"
 #include "device.hpp"
+#include "processors.hpp"
 
 namespace backplane::cpu {
 
@@ -34,20 +36,16 @@ void lower_all(Plan& plan, const Kernels& kernels, const volatile uint32_t* canc
 
 }  // namespace
 
-Program::Program(Device& device, const bp_graph* graph, const bp_compile& how)
+Program::Program(Device& device, const bp_graph& graph, const bp_compile& how)
     : device_(device), plan_only_((how.flags & BP_COMPILE_PLAN_ONLY) != 0) {
     const auto start = std::chrono::steady_clock::now();
-    plan_ = import_graph(graph);
+    device.queues.expect_there("compile");
+    plan_ = import_graph(&graph);
     plan_.math = how.math;
     plan_.threads = device.pool.wanted_threads();
     plan_.shares_cores = plan_.threads > device.cores;
-    for (const Node& node : plan_.nodes) {
-        const Verdict verdict = check_node(plan_, node);
-        if (verdict.reason != BP_WHY_NONE)
-            throw sdk::Failure(BP_UNSUPPORTED,
-                               "compile for the cpu: " + verdict.text + "; run this node elsewhere (see query)");
-    }
-    for (const ValueId id : plan_.bound()) plan_.slots.push_back({id, plan_[id].tensor, plan_[id].bytes, 0, {}});
+    backend::check_nodes(plan_, check_node);
+    backend::add_slots(plan_);
     mark_doubles(plan_);
     backend::expand_recurrent(plan_);
     backend::decode_gathered(plan_);
@@ -56,29 +54,12 @@ Program::Program(Device& device, const bp_graph* graph, const bp_compile& how)
     assign_layouts(plan_);
     lower_all(plan_, device.level.kernels, how.cancel);
     place_states(plan_);
-    // What steps read of constants as they are.
-    std::vector<bool> resident(plan_.values.size());
-    for (const Step& step : plan_.steps)
-        for (const ValueId read : step.reads)
-            if (const ValueId id = plan_.storage_of(read); plan_[id].role == BP_ROLE_CONSTANT && !resident[id]) {
-                resident[id] = true;
-                plan_.residents.push_back({id, id, {}});
-            }
     plan_memory(plan_);
-    if (how.workspace_limit != 0 && plan_.workspace_bytes > how.workspace_limit)
-        throw sdk::Failure(BP_NO_DEVICE_MEMORY, "compile for the cpu: the workspace needs " +
-                                                    std::to_string(plan_.workspace_bytes) + " bytes, the limit is " +
-                                                    std::to_string(how.workspace_limit) + "; split the graph or the input");
+    backend::check_workspace(plan_.workspace_bytes, how);
     if (!plan_only_) make_residents();
     for (Value& value : plan_.values) std::vector<std::byte>().swap(value.constant);
-    for (const Slot& slot : plan_.slots)
-        slots_.push_back(
-            {BP_SIZE(bp_slot, last_use), slot.tensor, slot.bytes, kAlignment, slot.layout, slot.first_use, slot.last_use});
-    for (uint32_t i = 0; i < plan_.slots.size(); ++i) {
-        const uint32_t tensor = plan_.slots[i].tensor;
-        if (tensor >= slot_of_.size()) slot_of_.resize(std::max<size_t>(tensor + size_t{1}, 2 * slot_of_.size()), kNone);
-        slot_of_[tensor] = i;
-    }
+    slots_ = backend::told_slots(plan_.slots, kAlignment);
+    for (const Slot& slot : plan_.slots) written_.push_back(slot.written);
     make_summary();
     compile_ns_ = static_cast<uint64_t>(
         std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count());
@@ -118,57 +99,31 @@ bp_program_info Program::info() const {
     return info;
 }
 
-void Program::check_pack(uint32_t slot, uint64_t given, uint64_t room) const {
-    if (slot >= plan_.slots.size()) throw sdk::Failure(BP_INVALID, "pack: no slot " + std::to_string(slot));
+void Program::pack(uint32_t slot, const bp_copy& c) {
+    if (slot >= slots_.size()) backend::invalid("pack: no slot " + std::to_string(slot));
+    if (c.queue >= Device::kQueues) backend::invalid("pack: the queue does not compute; give queue 0");
     const Slot& s = plan_.slots[slot];
-    if (given < plan_[s.value].bytes)
-        throw sdk::Failure(BP_INVALID, "pack: slot " + std::to_string(slot) + " takes " +
-                                           std::to_string(plan_[s.value].bytes) + " plain bytes, the source has " +
-                                           std::to_string(given));
-    if (room < s.bytes)
-        throw sdk::Failure(BP_INVALID, "pack: slot " + std::to_string(slot) + " needs " + std::to_string(s.bytes) +
-                                           " bytes, the destination has " + std::to_string(room));
-}
-
-void Program::pack(uint32_t slot, const std::byte* plain, std::byte* packed) const {
-    const Slot& s = plan_.slots[slot];
-    if (s.pack) {
+    const auto sides = backend::sides_of_pack(c, slots_[slot], s.plain_bytes, buffer_of);
+    const bool ours = sides.to.buffer != nullptr && sides.to.buffer->own.data() != nullptr;
+    device_.queues.submit({"pack", c.queue, c.wait, c.signal}, [this, &s, from = at(sides.from), to = at(sides.to), ours] {
+        if (ours) prefer_large_pages(to, s.bytes);
+        if (!s.pack) return backend::copy_in_memory(from, to, s.bytes);
         device_.pool.begin(0);
-        s.pack(plain, packed, device_.pool);
-    } else if (s.bytes != 0) {
-        std::memmove(packed, plain, s.bytes);
-    }
+        s.pack(from, to, device_.pool);
+    });
 }
 
 Program::Bases Program::bind(const bp_run& run) const {
-    Bases bases(2 + plan_.slots.size(), nullptr);
-    if (plan_.workspace_bytes > 0) {
-        const auto* workspace = reinterpret_cast<const Buffer*>(run.workspace);
-        if (workspace == nullptr || run.workspace_offset > workspace->size ||
-            workspace->size - run.workspace_offset < plan_.workspace_bytes)
-            throw sdk::Failure(BP_INVALID,
-                               "run: the workspace must have " + std::to_string(plan_.workspace_bytes) + " bytes");
-        bases[0] = workspace->data + run.workspace_offset;
-    }
-    bases[1] = resident_.data();
-    for (uint32_t i = 0; i < run.bindings.count; ++i) {
-        const bp_binding b = sdk::read(BP_AT(bp_binding, &run.bindings, i));
-        if (b.tensor >= slot_of_.size() || slot_of_[b.tensor] == kNone) continue;
-        const uint32_t index = slot_of_[b.tensor];
-        const Slot& slot = plan_.slots[index];
-        const auto* buffer = reinterpret_cast<const Buffer*>(b.buffer);
-        if (buffer == nullptr || b.offset > buffer->size || buffer->size - b.offset < slot.bytes || b.bytes < slot.bytes)
-            throw sdk::Failure(BP_INVALID, "run: tensor " + std::to_string(b.tensor) + " needs " +
-                                               std::to_string(slot.bytes) + " bytes, the binding has less");
-        bases[2 + size_t{index}] = buffer->data + b.offset;
-    }
-    for (size_t i = 0; i < plan_.slots.size(); ++i)
-        if (bases[2 + i] == nullptr && plan_.slots[i].bytes != 0)
-            throw sdk::Failure(BP_INVALID, "run: tensor " + std::to_string(plan_.slots[i].tensor) + " is not bound");
+    const auto bound = backend::bindings_of(run, slots_, buffer_of);
+    Bases bases(backend::kFirstSlot + bound.size());
+    if (const auto* workspace = backend::workspace_of(run, plan_.workspace_bytes, buffer_of); workspace != nullptr)
+        bases[backend::kWorkspace] = workspace->data + run.workspace_offset;
+    bases[backend::kResident] = resident_.data();
+    for (size_t i = 0; i < bound.size(); ++i)
+        bases[backend::kFirstSlot + i] = buffer_of(bound[i].buffer)->data + bound[i].offset;
     return bases;
 }
 
-// What is written may share bytes only with what is done before it begins, or begins when it is done.
 void Program::check_overlaps(const Bases& bases) const {
     const std::lock_guard lock(fine_mutex_);
     // Between runs the workspace may move; no slot lies in it.
@@ -176,18 +131,9 @@ void Program::check_overlaps(const Bases& bases) const {
             return fine.size() == bases.size() && std::equal(bases.begin() + 2, bases.end(), fine.begin() + 2);
         }))
         return;
-    for (size_t w = 0; w < plan_.slots.size(); ++w) {
-        const Slot& written = plan_.slots[w];
-        if (!written.written) continue;
-        for (size_t i = 0; i < plan_.slots.size(); ++i) {
-            const Slot& other = plan_.slots[i];
-            const bool apart = bases[2 + w] + written.bytes <= bases[2 + i] || bases[2 + i] + other.bytes <= bases[2 + w];
-            if (apart || i == w || written.last_use < other.first_use || other.last_use < written.first_use) continue;
-            throw sdk::Failure(BP_INVALID, "run: tensor " + std::to_string(written.tensor) + " is written over tensor " +
-                                               std::to_string(other.tensor) +
-                                               ", which is in use meanwhile; bind them to bytes of their own");
-        }
-    }
+    backend::check_overlaps(slots_, written_, [&](size_t i) {
+        return std::pair(0, reinterpret_cast<uintptr_t>(bases[backend::kFirstSlot + i]));
+    });
     fine_[next_fine_++ % fine_.size()] = bases;
 }
 

@@ -16,14 +16,10 @@ class Device;
 class Program {
 public:
     // Throws Failure: BP_UNSUPPORTED names the node and why; BP_NO_DEVICE_MEMORY when workspace_limit does not suffice.
-    Program(Device& device, const bp_graph* graph, const bp_compile& how);
+    Program(Device& device, const bp_graph& graph, const bp_compile& how);
 
     [[nodiscard]] bp_program_info info() const;
-    [[nodiscard]] Device& device() const { return device_; }
-    // Throws Failure(BP_INVALID) unless the slot is there and both sides have its bytes; `given` and `room`: bytes at each side.
-    void check_pack(uint32_t slot, uint64_t given, uint64_t room) const;
-    uint64_t slot_bytes(uint32_t slot) const { return plan_.slots[slot].bytes; }
-    void pack(uint32_t slot, const std::byte* plain, std::byte* packed) const;
+    void pack(uint32_t slot, const bp_copy& c);
     // Checks all of it, then submits the work.
     void run(const bp_run& run);
 
@@ -40,7 +36,7 @@ private:
     Plan plan_;
     HostMemory resident_;
     std::vector<bp_slot> slots_;
-    std::vector<uint32_t> slot_of_;  // by tensor; kNone: none
+    std::vector<bool> written_;  // of the slots
     std::string summary_;
     uint64_t compile_ns_ = 0;
     bool plan_only_ = false;

@@ -52,6 +52,53 @@ OpenDevice::~OpenDevice() {
     if (pool_ != nullptr) from_registration<ThreadpoolFree>(base, found.registration, "ggml_threadpool_free")(pool_);
 }
 
+std::vector<bp_heap> OpenDevice::heaps() const {
+    size_t available = 0, total = 0;
+    base.backend_dev_memory(found.device, &available, &total);
+    bp_heap heap{};
+    if (total != 0) heap.flags |= BP_MEM_BUDGET;
+    if (host_memory) heap.flags |= BP_MEM_UNIFIED | BP_MEM_HOST_VISIBLE;
+    heap.total = total;
+    heap.available = available;
+    heap.used_by_us = bytes_used;
+    heap.largest_block = std::min(available, largest);
+    heap.alignment = alignment;
+    return {heap};
+}
+
+std::vector<bp_option> OpenDevice::options() const {
+    bp_option rounding{};
+    rounding.type = BP_OPTION_BOOL;
+    rounding.name = "native-rounding";
+    rounding.help =
+        "Programs compiled from now on round activations to the type of the weights, as ggml does by itself, outside "
+        "the conformance bounds.";
+    rounding.integer = native ? 1 : 0;
+    bp_option lanes{};
+    lanes.type = BP_OPTION_INT;
+    lanes.name = "threads";
+    lanes.help = "Threads that compute; they live as long as the device is open.";
+    lanes.integer = threads();
+    lanes.integer_least = 1;
+    lanes.integer_most = kMostThreads;
+    return has_threads() ? std::vector{rounding, lanes} : std::vector{rounding};
+}
+
+void OpenDevice::set_option(const bp_option& option) {
+    const std::string name = option.name;
+    if (name == "native-rounding") {
+        if (option.type != BP_OPTION_BOOL) backend::invalid("option native-rounding takes true or false");
+        native = option.integer != 0;
+    } else if (name == "threads" && has_threads()) {
+        if (option.type != BP_OPTION_INT || option.integer < 1 || option.integer > kMostThreads)
+            backend::invalid("option threads takes a whole number from 1 to " + std::to_string(kMostThreads));
+        set_threads(static_cast<int>(option.integer));
+    } else {
+        throw sdk::Failure(BP_NOT_FOUND, "this ggml device has no option '" + name + "'; it has: native-rounding" +
+                                             (has_threads() ? ", threads" : ""));
+    }
+}
+
 Buffer* OpenDevice::take_buffer(uint64_t bytes) {
     {
         const std::lock_guard lock(spare_mutex_);

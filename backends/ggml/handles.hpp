@@ -9,17 +9,31 @@
 
 #include "backplane/sdk.hpp"
 #include "common/host.hpp"
+#include "common/requests.hpp"
 #include "errors.hpp"
 #include "installation.hpp"
 
 namespace backplane::ggml {
 
+class OpenDevice;
+class Program;
+struct DeviceBuffer;
+
 // One per open(). Strings of its devices live as long as it does.
 struct Module {
-    explicit Module(const bp_host* host);
+    using Device = OpenDevice;
+    using Program = ggml::Program;
+    using Buffer = DeviceBuffer;
+
+    explicit Module(const bp_host& host);
     ~Module();
     Module(const Module&) = delete;
     Module& operator=(const Module&) = delete;
+
+    [[nodiscard]] uint32_t count() const;
+    [[nodiscard]] std::string why() const { return count() == 0 ? why_none : ""; }
+    [[nodiscard]] bp_device_info info(uint32_t index) const;
+    [[nodiscard]] std::unique_ptr<OpenDevice> open(uint64_t id) const;
 
     backend::Host host;
     ErrorListener errors{host};
@@ -35,6 +49,15 @@ public:
     ~OpenDevice();
     OpenDevice(const OpenDevice&) = delete;
     OpenDevice& operator=(const OpenDevice&) = delete;
+
+    [[nodiscard]] std::vector<bp_heap> heaps() const;
+    [[nodiscard]] std::vector<bp_option> options() const;
+    void set_option(const bp_option& option);
+    // One answer per node: what ggml itself says of the ops each would become.
+    void query(const bp_graph& graph, const bp_array& answers) const;
+    std::unique_ptr<DeviceBuffer> create(uint32_t heap, uint64_t size);
+    std::unique_ptr<DeviceBuffer> import(void* memory, uint64_t size);
+    void copy(const bp_copy& request);  // [device]
 
     void set_threads(int threads);  // CPU only; [device]
     [[nodiscard]] int threads() const { return threads_; }
@@ -89,7 +112,7 @@ struct DeviceBuffer {
     DeviceBuffer(const DeviceBuffer&) = delete;
     DeviceBuffer& operator=(const DeviceBuffer&) = delete;
 
-    [[nodiscard]] bool contains(uint64_t offset, uint64_t bytes) const { return offset <= size && bytes <= size - offset; }
+    void* map(uint64_t offset, uint64_t bytes) const;  // throws sdk::Failure(BP_UNSUPPORTED)
 
     OpenDevice& device;
     Buffer* buffer = nullptr;    // null: no bytes
@@ -99,14 +122,6 @@ struct DeviceBuffer {
     bool imported = false;
 };
 
-// Throws sdk::Failure(BP_INVALID) and copies nothing unless both sides are stated once and hold the bytes. [device]
-void copy(OpenDevice& device, const bp_copy& request);
-
-// Hosts have bugs too: a null pointer where one is needed is BP_INVALID, not a crash.
-template <typename T>
-T& need(T* pointer, const char* what) {
-    if (pointer == nullptr) throw sdk::Failure(BP_INVALID, std::string("the host passed no ") + what);
-    return *pointer;
-}
+inline DeviceBuffer* buffer_of(bp_buffer* handle) { return reinterpret_cast<DeviceBuffer*>(handle); }
 
 }  // namespace backplane::ggml

@@ -1,27 +1,15 @@
-#include <cstring>
-
 #include "handles.hpp"
 
 namespace backplane::ggml {
 
 namespace {
 
-struct Side {
-    DeviceBuffer* buffer;
-    std::byte* host;
-    uint64_t offset;
-};
+using Side = backend::Side<DeviceBuffer>;
 
-Side side(const char* name, bp_buffer* buffer, void* host, uint64_t offset, uint64_t bytes) {
-    const std::string what = std::string("copy: its ") + name + " ";
-    if ((buffer == nullptr) == (host == nullptr) && (buffer != nullptr || bytes != 0))
-        throw sdk::Failure(BP_INVALID, what + "must be one of a buffer and host memory");
-    auto* b = reinterpret_cast<DeviceBuffer*>(buffer);
-    if (b != nullptr && !b->contains(offset, bytes))
-        throw sdk::Failure(BP_INVALID, what + "has " + std::to_string(b->size) + " bytes, " + std::to_string(bytes) +
-                                           " at " + std::to_string(offset) + " lie outside");
-    if (b == nullptr) return {nullptr, static_cast<std::byte*>(host) + (host != nullptr ? offset : 0), 0};
-    return {b, b->device.host_memory ? b->start + offset : nullptr, offset};
+// Where the processor sees it; null: it does not.
+std::byte* seen(const Side& s) {
+    if (s.buffer == nullptr) return s.host;
+    return s.buffer->device.host_memory ? s.buffer->start + s.offset : nullptr;
 }
 
 // Bytes of a buffer as a ggml tensor.
@@ -74,27 +62,40 @@ DeviceBuffer::~DeviceBuffer() {
     }
 }
 
-void copy(OpenDevice& device, const bp_copy& request) {
+void* DeviceBuffer::map(uint64_t offset, uint64_t) const {
+    if (!device.host_memory)
+        throw sdk::Failure(BP_UNSUPPORTED, "cannot map a buffer of this ggml device: its memory is its own; copy instead");
+    return start + offset;
+}
+
+std::unique_ptr<DeviceBuffer> OpenDevice::create(uint32_t heap, uint64_t size) {
+    if (heap != 0) backend::invalid("cannot create a buffer on heap " + std::to_string(heap) + ": there is heap 0 only");
+    return std::make_unique<DeviceBuffer>(*this, size);
+}
+
+std::unique_ptr<DeviceBuffer> OpenDevice::import(void* memory, uint64_t size) {
+    return std::make_unique<DeviceBuffer>(*this, memory, size);
+}
+
+void OpenDevice::copy(const bp_copy& request) {
     if (request.wait.count != 0 || request.signal.fence != nullptr)
-        throw sdk::Failure(BP_INVALID, "copy: this device has no fences to wait for or to signal");
+        backend::invalid("copy: this device has no fences to wait for or to signal");
     const uint64_t bytes = request.bytes;
-    const Side from = side("source", request.from_buffer, const_cast<void*>(request.from_host), request.from_offset, bytes);
-    const Side to = side("destination", request.to_buffer, request.to_host, request.to_offset, bytes);
+    const auto [from, to, zero] = backend::sides_of(request, 0, buffer_of);
     if (bytes == 0) return;
-    if (from.host != nullptr && to.host != nullptr) {
-        std::memmove(to.host, from.host, bytes);  // both sides may be one buffer
-        return;
-    }
-    const ContextHandle context(device.base, 4, 0);
-    if (from.host != nullptr) {
-        device.base.backend_tensor_set(bytes_of(device, context.get(), to, bytes), from.host, 0, bytes);
-    } else if (to.host != nullptr) {
-        device.base.backend_tensor_get(bytes_of(device, context.get(), from, bytes), to.host, 0, bytes);
+    std::byte* source = seen(from);
+    std::byte* into = seen(to);
+    if (source != nullptr && into != nullptr) return backend::copy_in_memory(source, into, bytes);
+    const ContextHandle context(base, 4, 0);
+    if (source != nullptr) {
+        base.backend_tensor_set(bytes_of(*this, context.get(), to, bytes), source, 0, bytes);
+    } else if (into != nullptr) {
+        base.backend_tensor_get(bytes_of(*this, context.get(), from, bytes), into, 0, bytes);
     } else {
         // Through the host: ggml gives no promise for ranges of one buffer that overlap.
         std::vector<std::byte> between(bytes);
-        device.base.backend_tensor_get(bytes_of(device, context.get(), from, bytes), between.data(), 0, bytes);
-        device.base.backend_tensor_set(bytes_of(device, context.get(), to, bytes), between.data(), 0, bytes);
+        base.backend_tensor_get(bytes_of(*this, context.get(), from, bytes), between.data(), 0, bytes);
+        base.backend_tensor_set(bytes_of(*this, context.get(), to, bytes), between.data(), 0, bytes);
     }
 }
 

@@ -10,10 +10,9 @@
 namespace backplane::ggml {
 
 using backend::aligned;
+using backend::invalid;
 
 namespace {
-
-[[noreturn]] void invalid(const std::string& why) { throw sdk::Failure(BP_INVALID, why); }
 
 // Does it write to the memory of an operand, in a release that does in place what others do not? Copies and clamps are made for that.
 bool in_place_by_surprise(const BaseLibrary& base, const Tensor* op) {
@@ -68,7 +67,7 @@ bool is_bound_role(const bp_tensor& t) {
 
 }  // namespace
 
-void query(const OpenDevice& device, const bp_graph& graph, const bp_array& answers) {
+void OpenDevice::query(const bp_graph& graph, const bp_array& answers) const {
     const sdk::GraphView view(&graph);
     view.validate();
     if (view.nodes() != 0 && (answers.first == nullptr || answers.count < view.nodes()))
@@ -76,7 +75,7 @@ void query(const OpenDevice& device, const bp_graph& graph, const bp_array& answ
                 std::to_string(view.nodes()) + " nodes");
     const bool symbols = backend::has_symbols(view);
     for (uint32_t i = 0; i < view.nodes(); ++i)
-        backend::answer(answers, i, {symbols ? uint32_t{BP_WHY_SYMBOLIC} : reason_of(device, view, i), {}});
+        backend::answer(answers, i, {symbols ? uint32_t{BP_WHY_SYMBOLIC} : reason_of(*this, view, i), {}});
 }
 
 Program::Program(OpenDevice& device, const bp_graph& graph, const bp_compile& how)
@@ -264,47 +263,23 @@ bp_program_info Program::info() const {
 
 void Program::pack(uint32_t slot, const bp_copy& request) {
     if (slot >= slots_.size() || slots_[slot].layout == 0) invalid("pack: the slot takes plain bytes");
-    if (request.bytes < bound_[slot].bytes)
-        invalid("pack: " + std::to_string(request.bytes) + " bytes given, the weight has " +
-                std::to_string(bound_[slot].bytes));
+    static_cast<void>(backend::sides_of_pack(request, slots_[slot], bound_[slot].bytes, buffer_of));
     bp_copy plain = request;
     plain.bytes = bound_[slot].bytes;
-    copy(device_, plain);
+    device_.copy(plain);
 }
 
 // Checks every binding before anything is placed, so that a refused run has written nothing.
 void Program::bind(const bp_run& request) {
-    const bp_span& span = request.bindings;
-    if (span.count != 0 && (span.first == nullptr || span.stride < sizeof(uint32_t)))
-        invalid("run: the bindings have no memory");
-    std::vector<bp_binding> given(bound_.size());
-    std::vector<bool> known(bound_.size());
-    for (uint32_t i = 0; i < span.count; ++i) {
-        const bp_binding b = sdk::read(BP_AT(bp_binding, &span, i));
-        const std::string what = "run: binding of tensor " + std::to_string(b.tensor) + ": ";
-        const auto found = std::lower_bound(bound_.begin(), bound_.end(), b.tensor,
-                                            [](const Bound& x, uint32_t tensor) { return x.tensor < tensor; });
-        if (found == bound_.end() || found->tensor != b.tensor) invalid(what + "the program has no such slot");
-        const auto at = static_cast<size_t>(found - bound_.begin());
-        if (known[at]) invalid(what + "it is bound twice");
-        if (b.buffer == nullptr) invalid(what + "no buffer given");
-        const auto& buffer = *reinterpret_cast<const DeviceBuffer*>(b.buffer);
-        if (b.bytes < slots_[at].bytes)
-            invalid(what + std::to_string(b.bytes) + " bytes given, " + std::to_string(slots_[at].bytes) + " needed");
-        if (!buffer.contains(b.offset, b.bytes))
-            invalid(what + std::to_string(b.bytes) + " bytes at " + std::to_string(b.offset) +
-                    " lie outside the buffer of " + std::to_string(buffer.size));
-        // Memory the processor reads has views at any element; a device of its own may address by more.
-        const uint64_t alignment = device_.host_memory ? 8 : device_.alignment;
+    const std::vector<bp_binding> given = backend::bindings_of(request, slots_, buffer_of);
+    // Memory the processor reads has views at any element; a device of its own may address by more.
+    const uint64_t alignment = device_.host_memory ? 8 : device_.alignment;
+    for (const bp_binding& b : given)
         if (b.offset % alignment != 0)
-            invalid(what + "offset " + std::to_string(b.offset) + " is no multiple of " + std::to_string(alignment));
-        known[at] = true;
-        given[at] = b;
-    }
-    for (size_t i = 0; i < bound_.size(); ++i)
-        if (!known[i]) invalid("run: tensor " + std::to_string(bound_[i].tensor) + " is not bound");
+            invalid("run: binding of tensor " + std::to_string(b.tensor) + ": offset " + std::to_string(b.offset) +
+                    " is no multiple of " + std::to_string(alignment));
     for (size_t i = 0; i < bound_.size(); ++i) {
-        const auto& buffer = *reinterpret_cast<const DeviceBuffer*>(given[i].buffer);
+        const DeviceBuffer& buffer = *buffer_of(given[i].buffer);
         if (bound_[i].bytes == 0 || (buffer.serial == bound_[i].serial && given[i].offset == bound_[i].offset)) continue;
         bound_[i].serial = 0;
         place(bound_[i].leaf, buffer.buffer, buffer.start + given[i].offset);
@@ -314,13 +289,10 @@ void Program::bind(const bp_run& request) {
 }
 
 void Program::place_workspace(const bp_run& request) {
-    if (workspace_ == 0) return;
-    if (request.workspace == nullptr)
-        invalid("run: no workspace given, the program needs " + std::to_string(workspace_) + " bytes");
-    const auto& buffer = *reinterpret_cast<const DeviceBuffer*>(request.workspace);
+    const DeviceBuffer* workspace = backend::workspace_of(request, workspace_, buffer_of);
+    if (workspace == nullptr) return;
+    const DeviceBuffer& buffer = *workspace;
     const uint64_t offset = request.workspace_offset;
-    if (!buffer.contains(offset, workspace_))
-        invalid("run: the workspace holds less than the " + std::to_string(workspace_) + " bytes of the program");
     if (offset % device_.alignment != 0)
         invalid("run: the workspace is not aligned to " + std::to_string(device_.alignment));
     if (buffer.serial == placed_serial_ && offset == placed_offset_) return;

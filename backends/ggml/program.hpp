@@ -11,9 +11,6 @@
 
 namespace backplane::ggml {
 
-// One answer per node: what ggml itself says of the ops each would become.
-void query(const OpenDevice& device, const bp_graph& graph, const bp_array& answers);
-
 class Program {
 public:
     // Throws sdk::Failure: unsupported (the text names the node), invalid, cancelled, no device memory.

@@ -1,61 +1,57 @@
-// What is behind the handles of module.h. The host never looks inside; each is made and destroyed in module.cpp.
+// What is behind the handles of module.h. The host never looks inside.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "backplane/error.hpp"
 #include "backplane/sdk.hpp"
+#include "common/host.hpp"
 #include "common/host_queues.hpp"
+#include "common/requests.hpp"
 
 namespace backplane::reference {
 
-// One per open(). Nothing is global: the same file may be opened many times.
-struct Module {
-    const bp_host* host = nullptr;  // outlives the module; may be shorter than ours, so read it with BP_HAS only
+class Device;
+
+// Device memory is host memory here.
+struct Buffer {
+    Buffer(Device& device, uint64_t size);  // throws sdk::Failure(BP_NO_DEVICE_MEMORY); content is undefined, size may be 0
+    Buffer(void* memory, uint64_t size);    // the caller's memory in place
+    ~Buffer();
+    Buffer(const Buffer&) = delete;
+    Buffer& operator=(const Buffer&) = delete;
+
+    void* map(uint64_t offset, uint64_t) const { return data + offset; }
+
+    std::byte* data = nullptr;
+    uint64_t size = 0;
+    Device* owner = nullptr;  // null: imported, the memory stays the caller's
 };
+inline const Buffer* buffer_of(const bp_buffer* handle) { return reinterpret_cast<const Buffer*>(handle); }
 
 // One per device_open(). Yours holds the context, the queues, the pools.
-struct Device {
+class Device {
+public:
     static constexpr uint32_t kQueues = 1;      // that compute
     static constexpr uint32_t kCopyQueues = 1;  // a thread of its own: copies move bytes beside a run
 
     // lose_after: as backend::HostQueues has it.
-    Device(const Module& of_module, uint64_t lose_after) : module(of_module), queues(kQueues + kCopyQueues, lose_after) {}
+    Device(const backend::Host& of_host, uint64_t lose_after) : host(of_host), queues(kQueues + kCopyQueues, lose_after) {}
 
-    const Module& module;
+    [[nodiscard]] std::vector<bp_heap> heaps() const;
+    static void query(const bp_graph& graph, const bp_array& answers);
+    std::unique_ptr<Buffer> create(uint32_t heap, uint64_t size);
+    static std::unique_ptr<Buffer> import(void* memory, uint64_t size) { return std::make_unique<Buffer>(memory, size); }
+    void copy(const bp_copy& c);
+    std::unique_ptr<backend::HostQueues::Fence> make_fence() { return queues.make_fence(); }
+
+    const backend::Host& host;
     std::atomic<uint64_t> bytes_used = 0;
     backend::HostQueues queues;
 };
-
-struct Buffer {
-    std::byte* data = nullptr;
-    uint64_t size = 0;
-    Device* owner = nullptr;  // null: imported, the memory stays the caller's
-
-    [[nodiscard]] bool contains(uint64_t offset, uint64_t bytes) const { return offset <= size && bytes <= size - offset; }
-};
-
-// Runs `body`; what it throws becomes a code and a text. Around every function of the table: nothing may be thrown across
-// the line.
-template <typename Body>
-bp_code guard(bp_error* error, Body&& body) noexcept {
-    return sdk::guard(error, [&] {
-        try {
-            body();
-        } catch (const Error& e) {
-            throw sdk::Failure(static_cast<bp_code>(e.code()), e.what());
-        }
-    });
-}
-
-// Hosts have bugs too: a null pointer where one is needed is BP_INVALID, not a crash.
-template <typename T>
-T& need(T* pointer, const char* what) {
-    if (pointer == nullptr) throw sdk::Failure(BP_INVALID, std::string("the host passed no ") + what);
-    return *pointer;
-}
 
 }  // namespace backplane::reference

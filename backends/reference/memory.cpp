@@ -1,90 +1,59 @@
-#include "memory.hpp"
-
-#include <cstdlib>
-#include <cstring>
+// Heaps, buffers and copies.
 #include <string>
+
+#include "handles.hpp"
 
 namespace backplane::reference {
 
 namespace {
 
-// Memory of the host, when it offers any: an application may want to count or place it.
-void* allocate(const bp_host* host, uint64_t size) {
-    if (size > PTRDIFF_MAX) return nullptr;
-    if (BP_HAS(host, allocate) && BP_HAS(host, release)) return host->allocate(host->self, size, alignof(std::max_align_t));
-    return std::malloc(size);
-}
-
-void release(const bp_host* host, void* memory) {
-    if (BP_HAS(host, allocate) && BP_HAS(host, release)) {
-        host->release(host->self, memory);
-    } else {
-        std::free(memory);
-    }
-}
-
-// The bytes of one side of a copy. Offsets come from the host: no sum of them is formed before it is known to fit.
-std::byte* side(const char* name, bp_buffer* buffer, void* host, uint64_t offset, uint64_t bytes) {
-    const std::string what = std::string("copy: its ") + name + " ";
-    if ((buffer == nullptr) == (host == nullptr) && (buffer != nullptr || bytes != 0))
-        throw sdk::Failure(BP_INVALID, what + "must be one of a buffer and host memory");
-    if (buffer == nullptr) return static_cast<std::byte*>(host) + (host != nullptr ? offset : 0);
-    const auto& b = *reinterpret_cast<const Buffer*>(buffer);
-    if (!b.contains(offset, bytes))
-        throw sdk::Failure(BP_INVALID, what + "has " + std::to_string(b.size) + " bytes, " + std::to_string(bytes) + " at " +
-                                           std::to_string(offset) + " lie outside");
-    return b.data + offset;
-}
+constexpr size_t kAlignment = alignof(std::max_align_t);
 
 }  // namespace
 
-std::unique_ptr<Buffer> create_buffer(Device& device, uint64_t size) {
-    auto buffer = std::make_unique<Buffer>();
-    buffer->size = size;
-    buffer->owner = &device;
+Buffer::Buffer(Device& device, uint64_t bytes) : size(bytes), owner(&device) {
     if (size != 0) {
-        buffer->data = static_cast<std::byte*>(allocate(device.module.host, size));
-        if (buffer->data == nullptr)
+        // Memory of the host, when it offers any: an application may want to count or place it.
+        if (size <= PTRDIFF_MAX) data = static_cast<std::byte*>(device.host.allocate(size, kAlignment));
+        if (data == nullptr)
             throw sdk::Failure(BP_NO_DEVICE_MEMORY,
                                "cannot create a buffer of " + std::to_string(size) + " bytes: no memory");
     }
     device.bytes_used += size;
-    return buffer;
 }
 
-std::unique_ptr<Buffer> import_buffer(void* memory, uint64_t size) {
-    if (memory == nullptr && size != 0) throw sdk::Failure(BP_INVALID, "cannot import host memory: the pointer is null");
-    auto buffer = std::make_unique<Buffer>();
-    buffer->data = static_cast<std::byte*>(memory);
-    buffer->size = size;
-    return buffer;
+Buffer::Buffer(void* memory, uint64_t bytes) : data(static_cast<std::byte*>(memory)), size(bytes) {
+    if (memory == nullptr && size != 0) backend::invalid("cannot import host memory: the pointer is null");
 }
 
-void close_buffer(std::unique_ptr<Buffer> buffer) {
-    if (buffer == nullptr || buffer->owner == nullptr) return;
-    buffer->owner->bytes_used -= buffer->size;
-    if (buffer->data != nullptr) release(buffer->owner->module.host, buffer->data);
+Buffer::~Buffer() {
+    if (owner == nullptr) return;
+    owner->bytes_used -= size;
+    if (data != nullptr) owner->host.release(data, kAlignment);
 }
 
-void copy(Device& device, const bp_copy& request) {
-    if ((request.flags & ~uint32_t{BP_COPY_ZERO}) != 0)
-        throw sdk::Failure(BP_UNSUPPORTED, "copy: flags " + std::to_string(request.flags) + " are not known here");
-    const bool zero = (request.flags & BP_COPY_ZERO) != 0;
-    if (zero && (request.from_buffer != nullptr || request.from_host != nullptr))
-        throw sdk::Failure(BP_INVALID, "copy: BP_COPY_ZERO takes no source, one is given");
-    const std::byte* from =
-        zero ? nullptr
-             : side("source", request.from_buffer, const_cast<void*>(request.from_host), request.from_offset, request.bytes);
-    std::byte* to = side("destination", request.to_buffer, request.to_host, request.to_offset, request.bytes);
-    device.queues.submit({"copy", request.queue, request.wait, request.signal, nullptr},
-                         [zero, from, to, bytes = request.bytes] {
-                             if (bytes == 0) return;
-                             if (zero) {
-                                 std::memset(to, 0, bytes);
-                             } else {
-                                 std::memmove(to, from, bytes);  // both sides may be one buffer
-                             }
-                         });
+std::vector<bp_heap> Device::heaps() const {
+    bp_heap heap{};
+    // Neither EXACT nor BUDGET: how much the machine has is not this module's to know.
+    heap.flags = BP_MEM_UNIFIED | BP_MEM_HOST_VISIBLE;
+    heap.used_by_us = bytes_used;
+    heap.alignment = kAlignment;
+    return {heap};
+}
+
+std::unique_ptr<Buffer> Device::create(uint32_t heap, uint64_t size) {
+    if (heap != 0) backend::invalid("cannot create a buffer on heap " + std::to_string(heap) + ": there is heap 0 only");
+    queues.expect_there("buffer_create");
+    return std::make_unique<Buffer>(*this, size);
+}
+
+void Device::copy(const bp_copy& c) {
+    const auto sides = backend::sides_of(c, BP_COPY_ZERO, buffer_of);
+    const auto at = [](const auto& side) { return side.buffer != nullptr ? side.buffer->data + side.offset : side.host; };
+    queues.submit({"copy", c.queue, c.wait, c.signal, nullptr},
+                  [from = sides.zero ? nullptr : at(sides.from), to = at(sides.to), bytes = c.bytes] {
+                      backend::copy_in_memory(from, to, bytes);
+                  });
 }
 
 }  // namespace backplane::reference

@@ -48,7 +48,7 @@ std::vector<int64_t> read_symbols(const bp_span& span) {
 
 }  // namespace
 
-void query(const bp_graph& graph, const bp_array& answers) {
+void Device::query(const bp_graph& graph, const bp_array& answers) {
     graph::check_ranges(&graph);
     const sdk::GraphView view(&graph);
     if (view.nodes() != 0 && (answers.first == nullptr || answers.count < view.nodes()))
@@ -68,6 +68,7 @@ void query(const bp_graph& graph, const bp_array& answers) {
 
 Program::Program(Device& device, const bp_graph& graph, const bp_compile& how)
     : device_(device), plan_only_((how.flags & BP_COMPILE_PLAN_ONLY) != 0) {
+    device.queues.expect_there("compile");
     if (backend::raised(how.cancel)) throw Error(Code::cancelled, "compile was cancelled");
     graph_ = std::make_shared<const Graph>(graph::graph_from_abi(&graph));
     const sdk::GraphView view(&graph);
@@ -128,38 +129,17 @@ struct Program::Bound {
 
 // Checks every binding before anything runs, so that a refused run has written nothing.
 Program::Bound Program::bind(const Graph& graph, const bp_run& request) const {
-    const bp_span& span = request.bindings;
-    if (span.count != 0 && (span.first == nullptr || span.stride < sizeof(uint32_t)))
-        invalid("run: the bindings have no memory");
+    std::vector<bp_slot> slots = slots_;  // of the sizes that symbols have now
+    for (bp_slot& slot : slots) slot.bytes = bytes(graph[{slot.tensor}].dtype, graph[{slot.tensor}].shape);
+    const std::vector<bp_binding> bindings = backend::bindings_of(request, slots, buffer_of);
     std::vector<std::byte*> memory(graph.tensors().size());
-    std::vector<bool> wanted(memory.size());
-    std::vector<bool> bound(memory.size());
-    for (const bp_slot& slot : slots_) wanted[slot.tensor] = true;
-    for (uint32_t i = 0; i < span.count; ++i) {
-        const bp_binding b = sdk::read(BP_AT(bp_binding, &span, i));
-        const std::string what = "run: binding of tensor " + std::to_string(b.tensor) + ": ";
-        if (b.tensor >= wanted.size() || !wanted[b.tensor]) invalid(what + "the program has no such slot");
-        if (bound[b.tensor]) invalid(what + "it is bound twice");
-        if (b.buffer == nullptr) invalid(what + "no buffer given");
-        const auto& buffer = *reinterpret_cast<const Buffer*>(b.buffer);
-        const TensorInfo& t = graph[{b.tensor}];
-        const uint64_t size = bytes(t.dtype, t.shape);
-        if (b.bytes < size)
-            invalid(what + std::to_string(b.bytes) + " bytes given, " + name_of(t.dtype) + " " + to_string(t.shape) +
-                    " needs " + std::to_string(size));
-        if (!buffer.contains(b.offset, b.bytes))
-            invalid(what + std::to_string(b.bytes) + " bytes at " + std::to_string(b.offset) +
-                    " lie outside the buffer of " + std::to_string(buffer.size));
-        memory[b.tensor] = buffer.data + b.offset;
-        bound[b.tensor] = true;
-    }
     Bound all;
-    for (const bp_slot& slot : slots_) {
-        const TensorInfo& t = graph[{slot.tensor}];
-        if (!bound[slot.tensor]) invalid("run: tensor " + std::to_string(slot.tensor) + " '" + t.name + "' is not bound");
-        const std::span<std::byte> room(memory[slot.tensor], bytes(t.dtype, t.shape));
-        if (t.role != Role::output) all.inputs.push_back({{slot.tensor}, room});
-        if (slot.last_use == 2) all.outputs.push_back({{slot.tensor}, room});
+    for (size_t i = 0; i < slots.size(); ++i) {
+        const uint32_t tensor = slots[i].tensor;
+        memory[tensor] = buffer_of(bindings[i].buffer)->data + bindings[i].offset;
+        const std::span<std::byte> room(memory[tensor], slots[i].bytes);
+        if (graph[{tensor}].role != Role::output) all.inputs.push_back({{tensor}, room});
+        if (slots[i].last_use == 2) all.outputs.push_back({{tensor}, room});
     }
     check_overlaps(memory);
     return all;

@@ -13,9 +13,6 @@
 
 namespace backplane::reference {
 
-// Fills in one answer per node. Throws Error(invalid) when the graph is no graph at all.
-void query(const bp_graph& graph, const bp_array& answers);
-
 class Program {
 public:
     // Throws Error: unsupported (text names the node), invalid, cancelled.

@@ -9,6 +9,8 @@
 #include "common/gpu/ops/conv_windows.hpp"
 #include "common/query.hpp"
 #include "common/recurrent.hpp"
+#include "common/states.hpp"
+#include "common/workspace.hpp"
 
 namespace backplane::gpu {
 
@@ -22,36 +24,15 @@ void lower_all(Plan& plan, const Abilities& can, const volatile uint32_t* cancel
         find_lowering(plan.nodes[i].op)->lower(to, plan.nodes[i]);
     }
     to.place_first();
-    place_states(plan);
+    backend::place_states(plan, plan.dispatches, [&](ValueId next, ValueId state) {
+        Dispatch copy;
+        copy.label = "update state " + plan[next].text();
+        copy.operands = {{next, 1, false}, {state, 1, true}};
+        return copy;
+    });
     for (const Dispatch& d : plan.dispatches)
         if (d.operands.size() > kMostOperands || d.parameters.size() > PARAMETER_WORDS)
             throw sdk::Failure(BP_INTERNAL, "compile: " + d.label + " has too many operands or parameters");
-}
-
-// Constants that dispatches read.
-void find_residents(Plan& plan) {
-    std::vector<bool> resident(plan.values.size());
-    for (const auto* dispatches : {&plan.dispatches, &plan.once})
-        for (const Dispatch& d : *dispatches)
-            for (const Operand& operand : d.operands) {
-                const ValueId id = plan.storage_of(operand.value);
-                if (plan[id].role != BP_ROLE_CONSTANT || resident[id]) continue;
-                resident[id] = true;
-                plan.residents.push_back(id);
-            }
-}
-
-// Which dispatches touch each slot.
-void find_uses(Plan& plan) {
-    std::vector<Slot*> slots(plan.values.size());
-    for (Slot& slot : plan.slots) slots[slot.value] = &slot;
-    for (size_t i = 0; i < plan.dispatches.size(); ++i)
-        for (const Operand& operand : plan.dispatches[i].operands) {
-            Slot* slot = slots[plan.storage_of(operand.value)];
-            if (slot == nullptr) continue;
-            slot->last_use = static_cast<uint32_t>(i + 1);
-            if (slot->first_use == 0) slot->first_use = slot->last_use;
-        }
 }
 
 }  // namespace
@@ -59,18 +40,8 @@ void find_uses(Plan& plan) {
 Plan make_plan(const bp_graph* graph, const bp_compile& how, const Abilities& can) {
     Plan plan = import_graph(graph);
     plan.math = how.math;
-    for (const Node& node : plan.nodes) {
-        const Verdict verdict = check_node(plan, node, can);
-        if (verdict.reason != BP_WHY_NONE)
-            throw sdk::Failure(BP_UNSUPPORTED, "compile: " + verdict.text + "; run this node elsewhere (see query)");
-    }
-    for (const ValueId id : plan.bound()) {
-        Slot slot;
-        slot.value = id;
-        slot.tensor = plan[id].tensor;
-        slot.bytes = slot.plain_bytes = plan[id].bytes;
-        plan.slots.push_back(std::move(slot));
-    }
+    backend::check_nodes(plan, [&](const Plan& all, const Node& node) { return check_node(all, node, can); });
+    backend::add_slots(plan);
     backend::expand_recurrent(plan);
     const backend::Readers readers(plan);
     backend::decode_gathered(plan, [&](const Node& node) { return is_read_as_planes(plan, readers, node.inputs[0]); });
@@ -82,27 +53,15 @@ Plan make_plan(const bp_graph* graph, const bp_compile& how, const Abilities& ca
     if (can.chains) join_chains(plan);
     share_storage(plan);
     lower_all(plan, can, how.cancel);
-    find_residents(plan);
-    find_uses(plan);
-    plan_memory(plan, can.storage_alignment);
-    if (how.workspace_limit != 0 && plan.workspace_bytes > how.workspace_limit)
-        throw sdk::Failure(BP_NO_DEVICE_MEMORY, "compile: the workspace needs " + std::to_string(plan.workspace_bytes) +
-                                                    " bytes, the limit is " + std::to_string(how.workspace_limit) +
-                                                    "; split the graph or the input");
+    plan.residents = backend::constants_of(plan, plan.dispatches, plan.once);
+    backend::place_values(plan, plan.dispatches, plan.residents, can.storage_alignment);
+    backend::check_workspace(plan.workspace_bytes, how);
     return plan;
 }
 
 void answer_query(const bp_graph* graph, const bp_array* answers, const Abilities& can) {
     backend::answer_query<Plan>(graph, *answers,
                                 [&](const Plan& plan, const Node& node) { return check_node(plan, node, can); });
-}
-
-std::vector<bp_slot> slots_of(const Plan& plan, uint64_t alignment) {
-    std::vector<bp_slot> slots;
-    for (const Slot& slot : plan.slots)
-        slots.push_back(
-            {BP_SIZE(bp_slot, last_use), slot.tensor, slot.bytes, alignment, slot.layout, slot.first_use, slot.last_use});
-    return slots;
 }
 
 std::string summary_of(const Plan& plan, const std::string& backend) {

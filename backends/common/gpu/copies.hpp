@@ -6,17 +6,14 @@
 
 namespace backplane::gpu {
 
-// Host memory, or a buffer that the host sees, as the host sees it during a copy.
+// A side of a copy as the host sees it while that lasts; null: it does not.
 template <typename A>
 class HostView {
 public:
-    HostView(const Buffer<A>* buffer, const void* host, uint64_t offset, uint64_t bytes) {
-        if (buffer == nullptr) {
-            at_ = const_cast<std::byte*>(static_cast<const std::byte*>(host)) + offset;
-            return;
-        }
-        device_ = buffer->device;
-        range_ = buffer->range(offset, bytes);
+    explicit HostView(const CopySide<A>& side, uint64_t bytes) : at_(side.host) {
+        if (side.buffer == nullptr) return;
+        device_ = side.buffer->device;
+        range_ = side.buffer->range(side.offset, bytes);
         at_ = A::map(*device_->api, range_);
     }
     HostView(const HostView&) = delete;
@@ -119,62 +116,60 @@ uint64_t Device<A>::download(const Ticket<A>& ticket, const Buffer<A>& from, uin
 }
 
 template <typename A>
-bool Device<A>::copy_by_host(const Ticket<A>& ticket, const bp_copy& c, const Buffer<A>* from, const Buffer<A>* to) {
-    const bool zero = (c.flags & BP_COPY_ZERO) != 0;
+bool Device<A>::copy_by_host(const Ticket<A>& ticket, const CopySides<A>& sides, uint64_t bytes) {
+    const auto& [from, to, zero] = sides;
     const auto seen = [](const Buffer<A>* side) { return side == nullptr || seen_by_host(*side); };
-    if (!seen(from) || !seen(to)) return false;
+    if (!seen(from.buffer) || !seen(to.buffer)) return false;
     // Both in one stretch: an interface may see the same bytes mapped twice.
-    if (from != nullptr && to != nullptr && from->stretch == to->stretch) return false;
-    const bool host_only = from == nullptr && to == nullptr;
+    if (from.buffer != nullptr && to.buffer != nullptr && from.buffer->stretch == to.buffer->stretch) return false;
+    const bool host_only = from.buffer == nullptr && to.buffer == nullptr;
     if (ticket.fence != nullptr && !host_only && (!ticket.after.empty() || !ticket.queue->idle())) return false;
     for (const auto& [queue, value] : ticket.after) queue->wait(value);
     ticket.queue->wait(ticket.queue->last());
     ticket.queue->finish();
-    const HostView<A> into(to, c.to_host, c.to_offset, c.bytes);
+    const HostView<A> into(to, bytes), source(from, bytes);
+    if (into.get() == nullptr || (!zero && source.get() == nullptr)) return false;
     if (zero) {
-        if (into.get() == nullptr) return false;
-        std::memset(into.get(), 0, c.bytes);
-        return true;
+        std::memset(into.get(), 0, bytes);
+    } else {
+        std::memmove(into.get(), source.get(), bytes);
     }
-    const HostView<A> source(from, c.from_host, c.from_offset, c.bytes);
-    if (into.get() == nullptr || source.get() == nullptr) return false;
-    std::memmove(into.get(), source.get(), c.bytes);
     return true;
 }
 
 template <typename A>
-uint64_t Device<A>::copy_by_device(const Ticket<A>& ticket, const bp_copy& c, const Buffer<A>* from, const Buffer<A>* to) {
-    if (from == nullptr && to != nullptr && (c.flags & BP_COPY_ZERO) == 0)
-        return upload(ticket, *to, c.to_offset, static_cast<const std::byte*>(c.from_host) + c.from_offset, c.bytes);
-    if (to == nullptr)
-        return download(ticket, *from, c.from_offset, static_cast<std::byte*>(c.to_host) + c.to_offset, c.bytes);
-    const auto into = to->range(c.to_offset, c.bytes);
+uint64_t Device<A>::copy_by_device(const Ticket<A>& ticket, const CopySides<A>& sides, uint64_t bytes) {
+    const auto& [from, to, zero] = sides;
+    if (from.host != nullptr && to.buffer != nullptr) return upload(ticket, *to.buffer, to.offset, from.host, bytes);
+    if (to.buffer == nullptr) return download(ticket, *from.buffer, from.offset, to.host, bytes);
+    const auto into = to.buffer->range(to.offset, bytes);
     Waits waits = waits_of(ticket);
-    if (from == nullptr) return move(ticket, {}, into, waits);
-    const auto source = from->range(c.from_offset, c.bytes);
+    if (zero) return move(ticket, {}, into, waits);
+    const auto source = from.buffer->range(from.offset, bytes);
     const bool overlap =
-        source.block == into.block && source.offset < into.offset + c.bytes && into.offset < source.offset + c.bytes;
+        source.block == into.block && source.offset < into.offset + bytes && into.offset < source.offset + bytes;
     if (!overlap) return move(ticket, source, into, waits);
     // No interface copies onto itself: by way of memory between.
-    const auto between = memory->hold(c.bytes, *this);
-    move(ticket, source, between->range(0, c.bytes), waits);
-    const uint64_t value = move(ticket, between->range(0, c.bytes), into, waits);
+    const auto between = memory->hold(bytes, *this);
+    move(ticket, source, between->range(0, bytes), waits);
+    const uint64_t value = move(ticket, between->range(0, bytes), into, waits);
     ticket.queue->defer({value, nullptr, nullptr, 0, [between] {}});
     return value;
 }
 
 template <typename A>
-uint64_t Device<A>::copy_from_peer(const Ticket<A>& ticket, const bp_copy& c, const Buffer<A>& from, const Buffer<A>& to) {
+uint64_t Device<A>::copy_from_peer(const Ticket<A>& ticket, const CopySides<A>& sides, uint64_t bytes) {
+    Device& other = *sides.from.buffer->device;
     if constexpr (kHasPeers<A>) {
         try {
             return ticket.queue->submit([&](auto& queue, auto& timeline, uint64_t value) {
-                A::copy_from_peer(queue, *from.device->api, from.range(c.from_offset, c.bytes),
-                                  to.range(c.to_offset, c.bytes), waits_of(ticket), timeline, value);
+                A::copy_from_peer(queue, *other.api, sides.from.buffer->range(sides.from.offset, bytes),
+                                  sides.to.buffer->range(sides.to.offset, bytes), waits_of(ticket), timeline, value);
             });
         } catch (const sdk::Failure& failure) {
             // Whose loss it is: of a lost source nothing comes, and the host asks it itself.
-            if (failure.code() != BP_DEVICE_LOST || !A::is_lost(*from.device->api) || A::is_lost(*api)) throw;
-            from.device->lose(failure.what());
+            if (failure.code() != BP_DEVICE_LOST || !A::is_lost(*other.api) || A::is_lost(*api)) throw;
+            other.lose(failure.what());
             return submit_nothing(ticket);
         }
     }
@@ -183,39 +178,24 @@ uint64_t Device<A>::copy_from_peer(const Ticket<A>& ticket, const bp_copy& c, co
 
 template <typename A>
 void Device<A>::copy(const bp_copy& c) {
-    const auto* from = reinterpret_cast<const Buffer<A>*>(c.from_buffer);
-    const auto* to = reinterpret_cast<const Buffer<A>*>(c.to_buffer);
-    const bool zero = (c.flags & BP_COPY_ZERO) != 0;
-    if ((c.flags & ~uint32_t{BP_COPY_ZERO}) != 0) throw sdk::Failure(BP_INVALID, "copy: a flag that is not known");
-    const bool no_source = from == nullptr && c.from_host == nullptr;
-    const bool one_source = (from != nullptr) != (c.from_host != nullptr);
-    const bool one_destination = (to != nullptr) != (c.to_host != nullptr);
-    if (c.bytes != 0 && ((zero ? !no_source : !one_source) || !one_destination))
-        throw sdk::Failure(BP_INVALID, zero ? "copy: zeros have no source, and one destination"
-                                            : "copy: each side must be one of a buffer and host memory");
-    const auto* source = reinterpret_cast<const Device*>(c.from_device);
-    if (source != nullptr) {
-        check_peer(*source, "copy: from_device");
-        if (from == nullptr || to == nullptr)
-            throw sdk::Failure(BP_INVALID,
-                               "copy: with from_device, it is from another device's buffer to one of this device");
+    const CopySides<A> sides = backend::sides_of(c, BP_COPY_ZERO, buffer_of<A>);
+    const auto& [from, to, zero] = sides;
+    auto* other = reinterpret_cast<Device*>(c.from_device);
+    if (other != nullptr) {
+        check_peer(*other, "copy: from_device");
+        if (from.buffer == nullptr || to.buffer == nullptr)
+            backend::invalid("copy: with from_device, it is from another device's buffer to one of this device");
     }
-    const auto check_inside = [&](const Buffer<A>* buffer, uint64_t offset) {
-        if (buffer != nullptr && (offset > buffer->size || c.bytes > buffer->size - offset))
-            throw sdk::Failure(BP_INVALID, "copy: " + std::to_string(c.bytes) + " bytes at " + std::to_string(offset) +
-                                               " lie outside the buffer of " + std::to_string(buffer->size));
-        if (buffer != nullptr && buffer->device != (buffer == from && source != nullptr ? source : this))
-            throw sdk::Failure(BP_INVALID, "copy: the buffer is none of this device; go by way of the host");
-    };
-    check_inside(from, c.from_offset);
-    check_inside(to, c.to_offset);
+    if ((from.buffer != nullptr && from.buffer->device != (other != nullptr ? other : this)) ||
+        (to.buffer != nullptr && to.buffer->device != this))
+        backend::invalid("copy: the buffer is none of this device; go by way of the host");
     const Ticket<A> ticket = admit(c.queue, physical.queues + physical.copy_queues, c.wait, c.signal, c.peer_wait);
     if (c.bytes == 0) return complete(ticket, submit_nothing(ticket));
-    if (source != nullptr) return complete(ticket, copy_from_peer(ticket, c, *from, *to));
-    if (c.from_host != nullptr) settle(static_cast<const std::byte*>(c.from_host) + c.from_offset, c.bytes);
-    if (c.to_host != nullptr) settle(static_cast<const std::byte*>(c.to_host) + c.to_offset, c.bytes);
-    if (copy_by_host(ticket, c, from, to)) return complete(ticket, ticket.queue->last());
-    complete(ticket, copy_by_device(ticket, c, from, to));
+    if (other != nullptr) return complete(ticket, copy_from_peer(ticket, sides, c.bytes));
+    for (const std::byte* mine : {from.host, to.host})
+        if (mine != nullptr) settle(mine, c.bytes);
+    if (copy_by_host(ticket, sides, c.bytes)) return complete(ticket, ticket.queue->last());
+    complete(ticket, copy_by_device(ticket, sides, c.bytes));
 }
 
 }  // namespace backplane::gpu

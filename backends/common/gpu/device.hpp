@@ -11,6 +11,7 @@
 #include "common/gpu/parallel.hpp"
 #include "common/gpu/staging.hpp"
 #include "common/host.hpp"
+#include "common/requests.hpp"
 #include "kernels_generated.h"
 
 namespace backplane::gpu {
@@ -23,6 +24,11 @@ struct Ticket {
     Fence<A>* fence = nullptr;                          // null: the call returns when the work is done
     uint64_t value = 0;
 };
+
+template <typename A>
+using CopySide = backend::Side<const Buffer<A>>;
+template <typename A>
+using CopySides = backend::Sides<const Buffer<A>>;
 
 template <typename A>
 class Device {
@@ -121,9 +127,9 @@ public:
             const bp_point& point = *BP_AT(bp_point, &peer_wait, i);
             auto* fence = reinterpret_cast<Fence<A>*>(point.fence);
             if (fence == nullptr) throw sdk::Failure(BP_INVALID, "peer_wait: a point has no fence");
-            check_peer(*fence->device(), "peer_wait");
+            check_peer(fence->owner(), "peer_wait");
             const auto [on, at] = fence->find(point.value);
-            if (on != nullptr && fence->device()->is_at(*on, at)) ticket.after.emplace_back(on, at);
+            if (on != nullptr && fence->owner().is_at(*on, at)) ticket.after.emplace_back(on, at);
         }
         if (signal.fence != nullptr) {
             ticket.fence = &fence_of(signal.fence, "signal");
@@ -173,6 +179,41 @@ public:
         });
     }
 
+    // Heap 0 is the device's own memory, heap 1 pinned memory of the host.
+    [[nodiscard]] std::vector<bp_heap> heaps() const {
+        bp_heap own{};
+        const uint64_t free = instance.free_bytes(physical);
+        own.flags = (can_.unified ? uint32_t{BP_MEM_UNIFIED} | BP_MEM_HOST_VISIBLE : 0U) |
+                    (free != 0 ? uint32_t{BP_MEM_BUDGET} : 0U);
+        own.total = physical.memory_total;
+        own.used_by_us = memory->used();
+        own.available = free != 0 ? free : own.total - std::min(own.total, own.used_by_us);
+        own.largest_block = std::min(own.available, can_.most_allocation);
+        bp_heap pinned{};
+        pinned.flags = BP_MEM_PINNED | BP_MEM_HOST_VISIBLE;
+        pinned.used_by_us = memory->pinned();
+        pinned.largest_block = can_.most_allocation;
+        own.alignment = pinned.alignment = can_.storage_alignment;
+        return {own, pinned};
+    }
+    void query(const bp_graph& graph, const bp_array& answers) const { answer_query(&graph, &answers, can_); }
+    std::unique_ptr<HeldBuffer<A>> create(uint32_t heap, uint64_t size) {
+        if (heap > 1)
+            throw sdk::Failure(BP_INVALID, std::string("buffer_create: devices of ") + A::kName +
+                                               " have two heaps: 0, their own, and 1, pinned memory of the host");
+        check_lost();
+        const auto placement = heap == 0 ? Placement::device : Placement::pinned;
+        return std::make_unique<HeldBuffer<A>>(memory->create(size, placement), *this);
+    }
+    std::unique_ptr<HeldBuffer<A>> import(void* of_host, uint64_t size) {
+        check_lost();
+        return std::make_unique<HeldBuffer<A>>(memory->import(of_host, size), *this);
+    }
+    std::unique_ptr<Fence<A>> make_fence() {
+        check_lost();
+        return std::make_unique<Fence<A>>(*this);
+    }
+
     // What a point of a fence came to; BP_TIMEOUT: nothing yet. A lost device answers when nothing of the work touches host memory. [any]
     bp_code wait(Fence<A>& fence, uint64_t value, uint64_t nanoseconds);
 
@@ -204,7 +245,7 @@ public:
 private:
     Fence<A>& fence_of(bp_fence* handle, const char* what) {
         auto* fence = reinterpret_cast<Fence<A>*>(handle);
-        if (fence == nullptr || fence->device() != this)
+        if (fence == nullptr || &fence->owner() != this)
             throw sdk::Failure(BP_INVALID, std::string(what) + ": the fence is none of this device; make one on it");
         return *fence;
     }
@@ -217,15 +258,15 @@ private:
                                                " are no peers (BP_CAN_PEER); go by way of the host");
     }
     // From a buffer of another device; returns the queue's value.
-    uint64_t copy_from_peer(const Ticket<A>& ticket, const bp_copy& c, const Buffer<A>& from, const Buffer<A>& to);
+    uint64_t copy_from_peer(const Ticket<A>& ticket, const CopySides<A>& sides, uint64_t bytes);
     // Copies that are still to write to these bytes of the host's, whatever their queue, do so now.
     void settle(const std::byte* first, uint64_t bytes) {
         for (const auto& queue : queues_)
             if (const uint64_t value = queue->until_written(first, bytes); value != 0) queue->end_until(value);
     }
     // By the calling thread, when nothing is under way that it would come before.
-    bool copy_by_host(const Ticket<A>& ticket, const bp_copy& c, const Buffer<A>* from, const Buffer<A>* to);
-    uint64_t copy_by_device(const Ticket<A>& ticket, const bp_copy& c, const Buffer<A>* from, const Buffer<A>* to);
+    bool copy_by_host(const Ticket<A>& ticket, const CopySides<A>& sides, uint64_t bytes);
+    uint64_t copy_by_device(const Ticket<A>& ticket, const CopySides<A>& sides, uint64_t bytes);
     uint64_t download(const Ticket<A>& ticket, const Buffer<A>& from, uint64_t offset, std::byte* to, uint64_t bytes);
     // The first of several takes the waits: what comes after it on the queue waits with it. [any]
     uint64_t move(const Ticket<A>& ticket, Range<typename A::Block> from, Range<typename A::Block> to, Waits& waits) {

@@ -39,6 +39,44 @@ struct Buffer {
     }
 };
 
+// What the host holds: a buffer, and where it has it mapped.
+template <typename A>
+class HeldBuffer : public Buffer<A> {
+public:
+    HeldBuffer(const Buffer<A>& made, Device<A>& of) : Buffer<A>(made) { this->device = &of; }
+    HeldBuffer(const HeldBuffer&) = delete;
+    HeldBuffer& operator=(const HeldBuffer&) = delete;
+    ~HeldBuffer() { owner().memory->close(*this); }
+
+    [[nodiscard]] Device<A>& owner() const { return *this->device; }
+    // Throws Failure(BP_UNSUPPORTED) where the host does not see the memory.
+    void* map(uint64_t at, uint64_t bytes) {
+        if (bytes == 0) return nullptr;
+        const auto where = this->range(at, bytes);
+        std::byte* seen = Device<A>::seen_by_host(*this) ? A::map(*owner().api, where) : nullptr;
+        if (seen == nullptr)
+            throw sdk::Failure(BP_UNSUPPORTED, "buffer_map: the memory of " + owner().physical.name +
+                                                   " is not visible to the host; copy instead");
+        const std::lock_guard lock(mutex_);
+        mapped_.emplace_back(where, seen);
+        return seen;
+    }
+    void unmap() {
+        const std::lock_guard lock(mutex_);
+        for (const auto& [where, seen] : std::exchange(mapped_, {})) A::unmap(*owner().api, where, seen);
+    }
+
+private:
+    std::mutex mutex_;
+    std::vector<std::pair<Range<typename A::Block>, std::byte*>> mapped_;
+};
+
+// What is behind the host's handle; null: no buffer.
+template <typename A>
+const Buffer<A>* buffer_of(const bp_buffer* handle) {
+    return reinterpret_cast<const HeldBuffer<A>*>(handle);
+}
+
 template <typename A>
 class Memory {
 public:

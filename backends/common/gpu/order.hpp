@@ -168,7 +168,7 @@ class Fence {
 public:
     explicit Fence(Device<A>& device) : device_(&device) {}
 
-    [[nodiscard]] Device<A>* device() const { return device_; }
+    [[nodiscard]] Device<A>& owner() const { return *device_; }
 
     // Throws Failure(BP_INVALID) when `value` cannot be signalled next, by this queue.
     void check_next(const Queue<A>& queue, uint64_t value) const {
@@ -214,8 +214,9 @@ public:
         return failed_->get(value);
     }
     void fail(uint64_t value, bp_code code) { failed_->set(value, code); }
-    // The largest value that is reached. What was deferred until then is done.
+    // The largest value that is reached. What was deferred until then is done. Throws Failure(BP_DEVICE_LOST).
     uint64_t read() {
+        device_->check_lost();
         Queue<A>* queue = nullptr;
         {
             const std::lock_guard lock(mutex_);
@@ -230,6 +231,8 @@ public:
             if (p.at <= reached) read_ = std::max(read_, p.value);
         return read_;
     }
+    // Returns when `value` is reached. Throws Failure: what became of it, BP_TIMEOUT.
+    void wait(uint64_t value, uint64_t nanoseconds);
 
 private:
     struct Point {

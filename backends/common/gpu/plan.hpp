@@ -23,15 +23,13 @@ using backend::ValueId;
 using backend::Verdict;
 
 struct Value : backend::Value {
-    ValueId inside = kNone;  // these bytes are part of another value's, `inside_at` bytes from its start
-    uint64_t inside_at = 0;
     // A map whose channels lie 64 together, pixel by pixel, block by block: [n, c, h, w] as [n, c/64, h, w, 64].
     bool bundled = false;
     bool in_parts = false;  // what a Concat would make is read where its operands are
 };
 
 // Element strides of a dense value in the order of `dim`.
-std::vector<int64_t> strides_of(const Value& value);
+inline std::vector<int64_t> strides_of(const Value& value) { return backend::strides_of(value.dim); }
 
 // One buffer of a dispatch. The kernel sees an array of elements of `element` bytes.
 struct Operand {
@@ -57,16 +55,16 @@ struct Dispatch {
     bool copies = false;  // operand 1 becomes the same as operand 0, and that is all it does
 };
 
-// What is bound at each run.
-struct Slot {
-    ValueId value = kNone;
-    uint32_t tensor = 0;
-    uint64_t bytes = 0;
-    uint64_t layout = 0;  // of a weight that pack() lays out: a number of the kernel and all it is told; 0: plain
-    uint64_t plain_bytes = 0;
-    Dispatch pack{};                       // from plain bytes (operand 0) to these (operand 1)
-    uint32_t first_use = 0, last_use = 0;  // dispatches, counted from 1; 0: none
+// Of a weight that pack() lays out the layout is a number of the kernel and all it is told.
+struct Slot : backend::Slot {
+    Dispatch pack{};  // from plain bytes (operand 0) to these (operand 1)
 };
+
+// f(value, is it written) for each operand.
+template <typename F>
+void each_value(const Dispatch& d, F&& f) {
+    for (const Operand& operand : d.operands) f(operand.value, operand.written);
+}
 
 // How an operand lies: its extents, and where each element is of what may be another value.
 struct View {
@@ -90,8 +88,6 @@ struct Plan : backend::PlanOf<Value> {
 
     // A constant of our own making.
     ValueId constant(const std::vector<uint32_t>& words);
-    // The value whose bytes hold these, itself unless it lies inside another; *at becomes the distance from its start.
-    ValueId storage_of(ValueId value, uint64_t* at = nullptr) const;
 };
 
 // Reads the host's graph. Throws Failure(BP_INVALID); symbolic dimensions are Failure(BP_UNSUPPORTED).
@@ -105,9 +101,5 @@ inline constexpr uint32_t kChannelsLast = 1;
 void keep_channels_last(Plan& plan);
 // Lets values share bytes: reshaped values, and operands of a concatenation that can be written where they will stand.
 void share_storage(Plan& plan);
-// Lets the new value of a state have the state's memory unless somebody reads the old content later; else adds a copy at the end.
-void place_states(Plan& plan);
-// Places every value; fills workspace_bytes and resident_bytes. `alignment`: of the start of each value.
-void plan_memory(Plan& plan, uint64_t alignment);
 
 }  // namespace backplane::gpu

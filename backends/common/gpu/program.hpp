@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/gpu/device.hpp"
+#include "common/plan.hpp"
 
 namespace backplane::gpu {
 
@@ -16,13 +17,13 @@ public:
     using Places = std::vector<Place<Buffer<A>>>;
 
     // Throws Failure: BP_UNSUPPORTED names the node and why; BP_NO_DEVICE_MEMORY when workspace_limit does not suffice.
-    Program(Device<A>& device, const bp_graph* graph, const bp_compile& how)
+    Program(Device<A>& device, const bp_graph& graph, const bp_compile& how)
         : device_(device), plan_only_((how.flags & BP_COMPILE_PLAN_ONLY) != 0) {
         const auto start = std::chrono::steady_clock::now();
         device_.check_lost();
         const uint32_t hits = device_.kernels->hits();
         do {
-            plan_ = make_plan(graph, how, device_.abilities());
+            plan_ = make_plan(&graph, how, device_.abilities());
         } while (!plan_only_ && !build_kernels(how.cancel));
         make(start, hits);
     }
@@ -37,7 +38,7 @@ public:
         for (const auto& recording : recordings_) settle(*recording);
     }
 
-    [[nodiscard]] Device<A>& device() const { return device_; }
+    [[nodiscard]] Device<A>& owner() const { return device_; }
     [[nodiscard]] bp_program_info info() const {
         bp_program_info info{};
         info.workspace_bytes = plan_.workspace_bytes;
@@ -56,8 +57,7 @@ public:
     void run(const bp_run& run) {
         if (plan_only_) throw sdk::Failure(BP_INVALID, "run: the program was compiled to be planned only; compile it again");
         const Ticket<A> ticket = device_.admit(run.queue, device_.physical.queues, run.wait, run.signal, run.peer_wait);
-        Places places = places_of<Buffer<A>>(plan_, run);
-        places[kResident] = {*resident_, parameter_bytes_};
+        Places places = places_of(run);
         if (raised(run.cancel)) throw sdk::Failure(BP_CANCELLED, "run was cancelled");
         Recorded& recorded = recorded_for(std::move(places));
         device_.count_run();
@@ -127,7 +127,7 @@ private:
     }
 
     void make(std::chrono::steady_clock::time_point start, uint32_t hits) {
-        slots_ = slots_of(plan_, device_.can().storage_alignment);
+        slots_ = backend::told_slots(plan_.slots, device_.can().storage_alignment);
         stride_ = std::max<uint64_t>(kParameterWords * sizeof(uint32_t), device_.can().storage_alignment);
         parameter_bytes_ = stride_ * (plan_.dispatches.size() + plan_.once.size() + plan_.slots.size() + 1);
         if (!plan_only_) make_residents();
@@ -194,8 +194,30 @@ private:
         recordings_.insert(recordings_.begin(), std::move(made));
         return *recordings_.front();
     }
-    // Slots that are in use at the same time, one of them written, do not share bytes. Throws Failure(BP_INVALID).
-    void check_overlaps(const Places& places) const;
+    // Throws Failure(BP_INVALID).
+    [[nodiscard]] Places places_of(const bp_run& run) const {
+        const auto bound = backend::bindings_of(run, slots_, buffer_of<A>);
+        Places places(kFirstSlot + bound.size());
+        places[kResident] = {*resident_, parameter_bytes_};
+        if (const auto* workspace = backend::workspace_of(run, plan_.workspace_bytes, buffer_of<A>); workspace != nullptr)
+            places[kWorkspace] = {*workspace, run.workspace_offset};
+        for (size_t i = 0; i < bound.size(); ++i) {
+            places[kFirstSlot + i] = {*buffer_of<A>(bound[i].buffer), bound[i].offset};
+            if (places[kFirstSlot + i].buffer.pinned())
+                backend::invalid("run: tensor " + std::to_string(bound[i].tensor) +
+                                 " is bound to pinned host memory, which kernels do not see; copy it");
+        }
+        return places;
+    }
+    // Of bindings that commands are recorded for. Throws Failure(BP_INVALID).
+    void check_overlaps(const Places& places) const {
+        std::vector<bool> written;
+        for (const Slot& slot : plan_.slots) written.push_back(slot.written);
+        backend::check_overlaps(slots_, written, [&](size_t i) {
+            const auto& [buffer, offset] = places[kFirstSlot + i];
+            return std::pair(buffer.stretch, buffer.offset + offset);
+        });
+    }
 
     [[nodiscard]] Range<Block> range_of(const Recorded& recorded, const Operand& operand) const {
         const Value& value = plan_[operand.value];
@@ -311,74 +333,35 @@ private:
 };
 
 template <typename A>
-void Program<A>::check_overlaps(const Places& places) const {
-    std::vector<size_t> order;
-    for (size_t i = 0; i < plan_.slots.size(); ++i)
-        if (plan_.slots[i].bytes != 0) order.push_back(i);
-    const auto first = [&](size_t i) {
-        const auto& place = places[kFirstSlot + i];
-        return std::pair(place.buffer.stretch, place.buffer.offset + place.offset);
-    };
-    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return first(a) < first(b); });
-    std::vector<bool> written(plan_.values.size());
-    for (const Dispatch& d : plan_.dispatches)
-        for (const Operand& operand : d.operands)
-            if (operand.written) written[plan_.storage_of(operand.value)] = true;
-    for (size_t k = 0; k < order.size(); ++k)
-        for (size_t m = k + 1; m < order.size(); ++m) {
-            const Slot& a = plan_.slots[order[k]];
-            const Slot& b = plan_.slots[order[m]];
-            if (first(order[m]).first != first(order[k]).first || first(order[m]).second >= first(order[k]).second + a.bytes)
-                break;
-            const bool apart = a.last_use < b.first_use || b.last_use < a.first_use;
-            if ((written[a.value] || written[b.value]) && !apart)
-                throw sdk::Failure(BP_INVALID, "run: tensors " + std::to_string(a.tensor) + " and " +
-                                                   std::to_string(b.tensor) +
-                                                   " are bound to the same bytes, and one of them is written while the "
-                                                   "other is in use; bind them apart");
-        }
-}
-
-template <typename A>
 void Program<A>::pack(uint32_t index, const bp_copy& copy) {
-    if (index >= plan_.slots.size()) throw sdk::Failure(BP_INVALID, "pack: no slot " + std::to_string(index));
+    if (index >= slots_.size()) backend::invalid("pack: no slot " + std::to_string(index));
+    if (plan_only_) backend::invalid("pack: the program was compiled to be planned only; compile it again");
     const Slot& slot = plan_.slots[index];
-    if (plan_only_) throw sdk::Failure(BP_INVALID, "pack: the program was compiled to be planned only; compile it again");
-    if (copy.bytes < slot.plain_bytes)
-        throw sdk::Failure(BP_INVALID, "pack: slot " + std::to_string(index) + " takes " + std::to_string(slot.plain_bytes) +
-                                           " plain bytes, the source has " + std::to_string(copy.bytes));
-    if (copy.from_device != nullptr || copy.peer_wait.count != 0)
-        throw sdk::Failure(BP_INVALID, "pack: it takes nothing of other devices");
-    bp_copy plain = copy;
-    plain.bytes = slot.plain_bytes;
-    if (slot.layout == 0) return device_.copy(plain);
-    const auto* to = reinterpret_cast<const Buffer<A>*>(copy.to_buffer);
-    const auto* from = reinterpret_cast<const Buffer<A>*>(copy.from_buffer);
-    if (to == nullptr || to->pinned())
-        throw sdk::Failure(BP_INVALID, "pack: the destination must be a buffer of the device");
-    if (copy.to_offset > to->size || to->size - copy.to_offset < slot.bytes)
-        throw sdk::Failure(BP_INVALID, "pack: slot " + std::to_string(index) + " needs " + std::to_string(slot.bytes) +
-                                           " bytes, the destination has less");
-    if (from == nullptr && copy.from_host == nullptr) throw sdk::Failure(BP_INVALID, "pack: there is no source");
+    const auto [from, to, zero] = backend::sides_of_pack(copy, slots_[index], slot.plain_bytes, buffer_of<A>);
+    if (slot.layout == 0) {
+        bp_copy plain = copy;
+        plain.bytes = slot.plain_bytes;
+        return device_.copy(plain);
+    }
+    if (to.buffer == nullptr || to.buffer->pinned())
+        backend::invalid("pack: the destination must be a buffer of the device");
     const Ticket<A> ticket = device_.admit(copy.queue, device_.physical.queues, copy.wait, copy.signal);
     // Plain bytes where kernels see them, for as long as the work takes.
     const auto staged = device_.memory->hold(slot.plain_bytes, device_);
     auto recording = std::make_shared<Recording>(A::begin(*device_.api, 1));
     Range<Block> source = staged->range(0, slot.plain_bytes);
-    Range<Block> into = to->range(copy.to_offset, slot.bytes);
+    Range<Block> into = to.buffer->range(to.offset, slot.bytes);
     source.element = slot.pack.operands[0].element;
     into.element = slot.pack.operands[1].element;
-    if (from != nullptr) {
-        A::move(*recording, from->range(copy.from_offset, slot.plain_bytes), staged->range(0, slot.plain_bytes));
+    if (from.buffer != nullptr) {
+        A::move(*recording, from.buffer->range(from.offset, slot.plain_bytes), staged->range(0, slot.plain_bytes));
         A::barrier(*recording);
     }
     const Range<Block> ranges[] = {source, into};
     A::dispatch(*recording, device_.kernels->get(slot.pack.kernel, slot.pack.constants), ranges, slot.pack.parameters,
                 parameters_of(plan_.dispatches.size() + plan_.once.size() + index), extent_of(slot.pack));
     A::end(*recording);
-    if (from == nullptr)
-        device_.upload(ticket, *staged, 0, static_cast<const std::byte*>(copy.from_host) + copy.from_offset,
-                       slot.plain_bytes);
+    if (from.buffer == nullptr) device_.upload(ticket, *staged, 0, from.host, slot.plain_bytes);
     const uint64_t value = ticket.queue->submit([&](auto& queue, auto& timeline, uint64_t next) {
         A::submit(queue, *recording, Device<A>::waits_of(ticket), timeline, next);
     });

@@ -72,7 +72,7 @@ private:
         One one;
         one.device = reinterpret_cast<Device*>(p.device);
         const auto range = [&](bp_buffer* handle, uint64_t offset) {
-            const auto& buffer = *reinterpret_cast<const Buffer<A>*>(handle);
+            const auto& buffer = *buffer_of<A>(handle);
             if (buffer.device != one.device) throw sdk::Failure(BP_INVALID, "sums: a buffer is another device's");
             if (offset > buffer.size || bytes > buffer.size - offset)
                 throw sdk::Failure(BP_INVALID, "sums: " + std::to_string(bytes) + " bytes at " + std::to_string(offset) +

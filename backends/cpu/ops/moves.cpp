@@ -44,7 +44,7 @@ void lower_reshape(Lowering& to, const Node& node) {
     const Value& out = to[node.output];
     // Another name for the same bytes, except where either side is not memory of the workspace or of the caller.
     if (out.role == BP_ROLE_TEMPORARY && out.state == kNone && to[in].role != BP_ROLE_CONSTANT) {
-        to.plan[node.output].same_storage_as = in;
+        to.plan[node.output].inside = in;
         return;
     }
     add_copy(to, step_label(to, node), {out.elements()}, {in, 0, {1}}, {node.output, 0, {1}});
