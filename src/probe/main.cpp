@@ -1,4 +1,4 @@
-// backplane-probe [--supervised] FILE SECONDS [--devices=none] [--skip=PLACE...] [OPTION=VALUE...]: does with one module what a host does,
+// backplane-probe [--supervised] FILE SECONDS [--devices=none] [--only=PLACE] [--skip=PLACE...] [OPTION=VALUE...]: does with one module what a host does,
 // and says on descriptor 3 how far it came.
 //
 // The library runs this before it loads a module that it does not know (src/registry/trial.hpp). Whatever the module does to this process,
@@ -36,7 +36,8 @@ struct Task {
     std::string file;
     unsigned seconds = 0;
     bool devices = true;
-    std::set<uint32_t> skipped;  // places of devices that ended an earlier trial
+    std::set<uint32_t> skipped;    // places of devices that ended an earlier trial
+    std::optional<uint32_t> only;  // the one device that is wanted now
     std::shared_ptr<registry::HostServices> services = std::make_shared<registry::HostServices>();
 };
 
@@ -57,9 +58,13 @@ bool is_of_the_moment(Code code) {
     return code == Code::no_device_memory || code == Code::no_host_memory || code == Code::busy;
 }
 
+Json device_at(const registry::ListedDevice& listed, uint32_t place) {
+    return {{"place", place}, {"identity", listed.info.identity}, {"name", listed.info.name}};
+}
+
 // What is wrong with it goes into the record; the module and its other devices are none the worse. True: nothing is.
 bool try_device(const std::shared_ptr<registry::Module>& module, const registry::ListedDevice& listed, uint32_t place) {
-    Json device{{"place", place}, {"identity", listed.info.identity}, {"name", listed.info.name}};
+    Json device = device_at(listed, place);
     say("at ", device);
     auto step = [&](const char* name) { say("step " + std::string(name) + " of device " + std::to_string(place)); };
     auto fault = [&](const std::string& reason, bool lasting, bool momentary) {
@@ -108,6 +113,30 @@ std::vector<std::string> held_by(const std::optional<Descriptor>& descriptor) {
     return files;
 }
 
+// A driver's device that is the machine's processors: nobody takes it before a chip of its own, and its compiler takes a second.
+bool comes_last(const registry::ListedDevice& device) {
+    return device.info.kind == DeviceKind::cpu || device.info.kind == DeviceKind::software;
+}
+
+// True: all that were tried are sound. Those that come last are left for when they are wanted, where another one is sound.
+bool try_devices(const Task& task, const std::shared_ptr<registry::Module>& module,
+                 const std::vector<registry::ListedDevice>& devices) {
+    const auto most = static_cast<uint32_t>(std::min<size_t>(devices.size(), registry::kMostDevicesTried));
+    bool sound = true, one_is = false;
+    for (const bool last : {false, true})
+        for (uint32_t i = 0; i < most; ++i) {
+            if (task.only.value_or(i) != i || comes_last(devices[i]) != last || task.skipped.contains(i)) continue;
+            if (last && one_is) {
+                say("left ", device_at(devices[i], i));
+                continue;
+            }
+            const bool good = try_device(module, devices[i], i);
+            sound = sound && good;
+            one_is = one_is || (good && !last);
+        }
+    return sound;
+}
+
 // The device files to be kept open behind this process: none where a device was not sound, which the next to open it is to meet anew.
 std::vector<std::string> try_module(const Task& task, base::DynamicLibrary& library, bool& unloadable) {
     discovery::Rated rated;
@@ -129,10 +158,7 @@ std::vector<std::string> try_module(const Task& task, base::DynamicLibrary& libr
             return say_failed(ReasonCode::no_devices, registry::without_devices(remark)), std::vector<std::string>();
     }
     say("devices " + std::to_string(devices.size()));
-    const auto most = std::min<size_t>(devices.size(), registry::kMostDevicesTried);
-    bool sound = task.devices && task.skipped.empty();
-    for (uint32_t i = 0; task.devices && i < most; ++i)
-        if (task.skipped.count(i) == 0) sound = try_device(module, devices[i], i) && sound;
+    const bool sound = task.devices && try_devices(task, module, devices) && task.skipped.empty();
     module->expect_host_unchanged();
     say("step close");
     say("good");
@@ -185,6 +211,8 @@ std::optional<Task> read_task(std::vector<std::string> words) {
         const size_t split = word.find('=');
         if (word == "--devices=none")
             task.devices = false;
+        else if (word.starts_with("--only="))
+            task.only = static_cast<uint32_t>(std::strtoul(word.c_str() + split + 1, nullptr, 10));
         else if (word.starts_with("--skip="))
             task.skipped.insert(static_cast<uint32_t>(std::strtoul(word.c_str() + split + 1, nullptr, 10)));
         else if (split != std::string::npos)

@@ -65,7 +65,8 @@ struct Context::Impl {
         DeviceInfo info;
         uint64_t id = 0;
         std::shared_ptr<Module> module;
-        bool ends_process = false;  // or hangs it
+        bool ends_process = false;                  // or hangs it
+        std::optional<registry::DevicePlace> left;  // by the module's trial: to be tried before it is opened
     };
 
     ContextOptions options;
@@ -318,7 +319,11 @@ struct Context::Impl {
             listed.info.module_version = d.version;
             listed.info.module_priority = d.priority;
             listed.info.module = l.module->inspection().path;
-            if (const registry::DeviceFault* fault = registry::fault_of(l.trial.faults, listed.info, i)) {
+            const auto is_it = [&](const registry::DevicePlace& known) { return registry::is_it(known, listed.info, i); };
+            const auto left = std::find_if(l.trial.left.begin(), l.trial.left.end(), is_it);
+            if (left != l.trial.left.end()) listed.left = *left;
+            const auto fault = std::find_if(l.trial.faults.begin(), l.trial.faults.end(), is_it);
+            if (fault != l.trial.faults.end()) {
                 listed.info.fault = fault->reason;
                 listed.ends_process = fault->ends_process;
                 remember(listed.info.id + " (" + listed.info.name + "): " + fault->reason + "; it is not chosen by itself");
@@ -363,12 +368,33 @@ struct Context::Impl {
         return DeviceAccess::handle(state);
     }
 
+    // A device that its module's trial left, before it is opened. False: something is wrong with it, which list() says from now on.
+    bool is_sound(const Listed& listed) {
+        const auto of =
+            std::find_if(loaded.begin(), loaded.end(), [&](const Loaded& l) { return l.module == listed.module; });
+        if (!listed.left || of == loaded.end()) return true;
+        registry::Trials::Late late = trials->ask(listed.module->inspection(), *listed.left);
+        if (!late.note.empty()) remember(late.note);
+        of->trial.put_back |= late.put_back;
+        if (late.keep_mapped) listed.module->keep_mapped();
+        std::erase(of->trial.left, *listed.left);
+        if (late.fault.reason.empty()) return true;
+        of->trial.faults.push_back(std::move(late.fault));
+        return false;
+    }
+
+    // Those, too, of which nobody has asked for anything yet.
+    void try_all() {
+        for (const Listed& listed : list()) static_cast<void>(is_sound(listed));
+    }
+
     // The best device that the filter matches and that opens, without those that failed before: id and why.
     std::optional<Device> open_first(const Filter& used, std::map<std::string, std::string>& failed) {
         const std::vector<Listed> all = list();
         for (const DeviceInfo& d : used.select(preferred(all))) {
             if (failed.count(d.id) != 0) continue;
             const auto listed = std::find_if(all.begin(), all.end(), [&](const Listed& l) { return l.info.id == d.id; });
+            if (!is_sound(*listed)) return open_first(used, failed);  // others may go before it now
             try {
                 return open(*listed);
             } catch (const Error& error) {
@@ -477,6 +503,7 @@ Context::~Context() = default;
 std::vector<DeviceInfo> Context::devices() const {
     const std::lock_guard lock(impl_->mutex);
     impl_->load_all();
+    impl_->try_all();
     return Impl::preferred(impl_->list());
 }
 
@@ -511,6 +538,7 @@ std::vector<Device> Context::choose_with_fallback(std::string_view text) const {
         if (d.kind != DeviceKind::cpu || used.excludes(d)) continue;
         if (d.id == devices.front().info().id) break;  // it is the best CPU itself
         const auto listed = std::find_if(all.begin(), all.end(), [&](const Impl::Listed& l) { return l.info.id == d.id; });
+        if (!impl_->is_sound(*listed)) continue;
         try {
             devices.push_back(impl_->open(*listed));
             break;
@@ -536,6 +564,7 @@ std::string Context::why() const {
 Report Context::report() const {
     const std::lock_guard lock(impl_->mutex);
     impl_->load_all();
+    impl_->try_all();
     Report report = impl_->found_so_far();
     report.notes = impl_->problems;
     for (const OptionProblem& problem : impl_->given.problems()) report.notes.push_back(problem.text);

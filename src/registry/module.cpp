@@ -232,6 +232,10 @@ Module::~Module() {
     library_ = {};
 }
 
+void Module::keep_mapped() noexcept {
+    if (inspection_.descriptor) inspection_.descriptor->flags &= ~uint32_t{BP_NOTE_UNLOADABLE};
+}
+
 std::vector<ListedDevice> Module::list(std::string& remark) const {
     DeviceRoom infos(16);
     uint32_t count = 0;

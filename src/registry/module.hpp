@@ -42,6 +42,9 @@ public:
     // The devices there are now. Throws LoadFailure when the module fails or what it says cannot be; `remark`: its words why there are
     // none, or what is wrong beside those there are.
     [[nodiscard]] std::vector<ListedDevice> list(std::string& remark) const;
+
+    // Never to be unmapped, whatever its descriptor says: a device of it leaves a thread behind.
+    void keep_mapped() noexcept;
     [[nodiscard]] bp_device* open_device(uint64_t id) const;  // throws Error
 
     // Throws LoadFailure when the module wrote over the host's table in one of the calls so far.

@@ -29,6 +29,8 @@ Remembered of(const RememberedTrial& t) {
     r.file = t.file;
     r.outcome = name_of(t.trial);
     r.reason = t.by_hand ? "trusted by hand" : t.reason;
+    for (const DevicePlace& device : t.left)
+        r.reason += (r.reason.empty() ? "" : "; ") + device.name + " is tried when it is wanted";
     r.when = t.when;
     r.until = t.until;
     r.attempts = t.attempts;

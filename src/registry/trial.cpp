@@ -84,12 +84,9 @@ fs::path find_probe_program() {
     return probe_in(places, base::program_ending());
 }
 
-const DeviceFault* fault_of(std::span<const DeviceFault> faults, const DeviceInfo& device, size_t place) noexcept {
-    const auto found = std::find_if(faults.begin(), faults.end(), [&](const DeviceFault& f) {
-        if (!f.identity.empty() || !device.identity.empty()) return f.identity == device.identity;
-        return f.place == place && f.name == device.name;
-    });
-    return found == faults.end() ? nullptr : &*found;
+bool is_it(const DevicePlace& known, const DeviceInfo& device, size_t place) noexcept {
+    if (!known.identity.empty() || !device.identity.empty()) return known.identity == device.identity;
+    return known.place == place && known.name == device.name;
 }
 
 fs::path state_folder(const ContextOptions& options) {
@@ -165,11 +162,11 @@ void Trials::prepare(std::span<const discovery::Inspection* const> modules) {
         const std::optional<RememberedTrial> known = find(key, module_key(*module));
         const bool trusted = known && known->by_hand && known->trial == Trial::good;
         if (trusted || (known && !known->expired && policy_ != ProbePolicy::always)) {
-            fresh_[key] = {nullptr, key, known->attempts, *known, {}, {}};
+            fresh_[key] = {nullptr, key, known->attempts, *known, {}, {}, {}};
             continue;
         }
         const int attempt = known && known->trial == Trial::hung ? std::min(known->attempts + 1, kMostAttempts) : 1;
-        wanted.push_back({module, std::move(key), attempt, {}, {}, {}});
+        wanted.push_back({module, std::move(key), attempt, {}, {}, {}, {}});
     }
     if (wanted.empty()) return;
     try_side_by_side(wanted);
@@ -215,6 +212,7 @@ std::vector<std::string> Trials::arguments_for(const Wanted& wanted, millisecond
                                                const std::vector<DeviceFault>& skipped) const {
     std::vector<std::string> arguments{wanted.module->path.string(),
                                        std::to_string(std::chrono::ceil<std::chrono::seconds>(limit).count())};
+    if (wanted.only) arguments.push_back("--only=" + std::to_string(*wanted.only));
     for (const DeviceFault& fault : skipped) arguments.push_back("--skip=" + std::to_string(fault.place));
     arguments.insert(arguments.end(), arguments_.begin(), arguments_.end());
     return arguments;
@@ -293,6 +291,7 @@ Trials::Answer Trials::ask(const discovery::Inspection& module) {
     switch (known.trial) {
         case Trial::good:
             answer.faults = known.faults;
+            answer.left = known.left;
             answer.put_back = known.put_back;
             answer.keep_mapped = known.keep_mapped;
             answer.kept_open = tried.kept_open;
@@ -310,6 +309,34 @@ Trials::Answer Trials::ask(const discovery::Inspection& module) {
     answer.reason += " when it was tried in a child process";
     answer.remedy = "update its driver or the module" + (remembered.empty() ? "" : "; " + remembered);
     return answer;
+}
+
+Trials::Late Trials::ask(const discovery::Inspection& module, const DevicePlace& device) {
+    Wanted wanted{&module, key_of(module), 1, {}, {}, {}, device.place};
+    RememberedTrial tried = try_in_child(wanted, Clock::now() + budget_);
+    Late late{{device, {}, false}, tried.put_back, tried.keep_mapped, {}};
+    const auto ours = std::find_if(tried.faults.begin(), tried.faults.end(),
+                                   [&](const DeviceFault& f) { return f.place == device.place; });
+    if (tried.trial != Trial::good) {  // of the moment, or the module's: whoever tries all of it finds out
+        late.fault.reason = "could not be tried in a child process: " + tried.reason;
+        late.fault.ends_process = true;
+        return late;
+    }
+    if (ours != tried.faults.end()) late.fault = *ours;
+    if (tried.put_back || tried.keep_mapped || tried.left_processes)
+        late.note = module.path.filename().string() + ": " + tried.reason;
+    // By now another process may have tried this device, or another one of the module.
+    std::optional<RememberedTrial> known = find(wanted.key, module_key(module));
+    if (!known || known->trial != Trial::good || known->by_hand) return late;
+    std::erase(known->left, device);
+    if (!late.fault.reason.empty()) known->faults.push_back(late.fault);
+    if (tried.until != 0) known->until = known->until == 0 ? tried.until : std::min(known->until, tried.until);
+    known->put_back |= tried.put_back;
+    known->keep_mapped |= tried.keep_mapped;
+    known->left_processes |= tried.left_processes;
+    if (known->reason.empty()) known->reason = tried.reason;
+    static_cast<void>(store_.remember(wanted.key, *known));  // where it cannot be, the report has said so
+    return late;
 }
 
 }  // namespace backplane::registry

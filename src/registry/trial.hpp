@@ -36,11 +36,20 @@ public:
         std::string reason, remedy;
         std::vector<std::string> notes;   // for the report: that nothing can be remembered, what it does to its process
         std::vector<DeviceFault> faults;  // devices of it that are not to be chosen
+        std::vector<DevicePlace> left;    // of which nothing is known yet: ask() about them before they are opened
         bool put_back = false;            // it changes what a host wants as it was: base::KeepProcessState
         bool keep_mapped = false;         // never to be unmapped, whatever it says of itself
         base::SharedKeptOpen kept_open;   // what its trial just left open, to be let go of once a device of it is open here
     };
     [[nodiscard]] Answer ask(const discovery::Inspection& module);
+
+    // One of the devices that a trial left, which is wanted now: tried, and remembered with the others. What is wrong with it; no reason: nothing.
+    struct Late {
+        DeviceFault fault;
+        bool put_back = false, keep_mapped = false;  // as above
+        std::string note;                            // for the report
+    };
+    [[nodiscard]] Late ask(const discovery::Inspection& module, const DevicePlace& device);
 
     // A new search: the budget is whole again.
     void begin() noexcept {
@@ -68,6 +77,7 @@ private:
         RememberedTrial outcome;
         std::string problem;             // of remembering it
         base::SharedKeptOpen kept_open;  // by the child
+        std::optional<uint32_t> only;    // the place of a device
     };
     [[nodiscard]] bool is_wanted(const discovery::Inspection& module) const;
     void try_side_by_side(std::vector<Wanted>& wanted);
@@ -87,8 +97,8 @@ private:
     std::map<std::filesystem::path, std::string> module_keys_;
 };
 
-// What was found wrong with the device at `place` of its module's list; null: nothing.
-const DeviceFault* fault_of(std::span<const DeviceFault> faults, const DeviceInfo& device, size_t place) noexcept;
+// Is that the device at `place` of its module's list?
+bool is_it(const DevicePlace& known, const DeviceInfo& device, size_t place) noexcept;
 
 // The program that tries modules: `backplane-probe` beside this library's modules; empty when there is none that may be trusted.
 std::filesystem::path find_probe_program();

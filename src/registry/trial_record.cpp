@@ -32,10 +32,10 @@ std::string last_words(const std::string& output, const std::string& said) {
     return "; its last output: \"" + (text.size() > 200 ? "..." + text.substr(text.size() - 200) : text) + '"';
 }
 
-DeviceFault read_device(const Json& json) {
-    return {json.value("identity", "").text(), json.value("name", "").text(), json.value("place", 0).get<unsigned>(),
-            json.value("reason", "").text(), false};
+DevicePlace read_place(const Json& json) {
+    return {json.value("identity", "").text(), json.value("name", "").text(), json.value("place", 0).get<unsigned>()};
 }
+DeviceFault read_device(const Json& json) { return {read_place(json), json.value("reason", "").text(), false}; }
 
 void read_line(const std::string& line, TrialRecord& r) {
     if (line.starts_with("step ")) r.step = line.substr(5, 300);
@@ -55,6 +55,7 @@ void read_line(const std::string& line, TrialRecord& r) {
         r.at = read_device(Json::parse(line.substr(3)));
         r.said.clear();
     }
+    if (line.starts_with("left ")) r.left.push_back(read_place(Json::parse(line.substr(5))));
     if (line.starts_with("fault ")) {
         const Json json = Json::parse(line.substr(6));
         r.faults.push_back(read_device(json));
@@ -78,6 +79,7 @@ RememberedTrial judge_good(const base::ChildOutcome& child, const TrialRecord& r
     RememberedTrial t;
     t.trial = Trial::good;
     t.faults = record.faults;
+    t.left = record.left;
     if (!t.faults.empty()) t.until = in_future(record.momentary ? kMoment : record.lasting ? kQuarantine : kHour);
     t.put_back = record.harmful;
     t.keep_mapped = record.threads_left;

@@ -11,7 +11,7 @@
 
 namespace backplane::registry {
 
-// Line by line: "step NAME"; "said TEXT", an error that the module logs; of each device "at {JSON}", then "fault {JSON}" or "sound";
+// Line by line: "step NAME"; "said TEXT", an error that the module logs; of each device "at {JSON}", then "fault {JSON}" or "sound", or "left {JSON}" alone;
 // "devices COUNT"; "good" or "failed CODE TEXT"; "changed WHAT" of the process, "harmful" when a host puts it back; "threads" when some are
 // left; then "end".
 struct TrialRecord {
@@ -24,6 +24,7 @@ struct TrialRecord {
     uint32_t devices = 0;
     std::optional<DeviceFault> at;  // the device whose turn it was
     std::vector<DeviceFault> faults;
+    std::vector<DevicePlace> left;
     bool lasting = true;     // every fault is one that does not go away by itself
     bool momentary = false;  // one is of the moment: no memory, in use
 };

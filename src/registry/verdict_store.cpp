@@ -15,19 +15,29 @@ namespace {
 using base::Json;
 
 constexpr std::string_view kKind = "trial";
-constexpr int kFormat = 3;  // 3: devices are part of a trial
+constexpr int kFormat = 4;  // 3: devices are part of a trial; 4: it may leave some
 constexpr std::array kNames{"good", "failed", "crashed", "hung", "exited", "garbage", "not-tried"};
 constexpr size_t kLongestReason = 4096;
 constexpr base::StoreLimits kLimits{.entries = 1024, .bytes = 16384};
+
+DevicePlace place_in(const Json& json) {
+    return {json.at("identity").text(), json.at("name").text(), json.at("place").get<unsigned>()};
+}
 
 // An entry that somebody changed by hand is as good as none: what cannot be read would be a device that is taken for sound.
 std::vector<DeviceFault> faults_in(const std::string& text) {
     std::vector<DeviceFault> faults;
     if (text.empty()) return faults;
     for (const Json& f : Json::parse(text))
-        faults.push_back({f.at("identity").text(), f.at("name").text(), f.at("place").get<unsigned>(), f.at("reason").text(),
-                          f.at("ends_process").get<bool>()});
+        faults.push_back({place_in(f), f.at("reason").text(), f.at("ends_process").get<bool>()});
     return faults;
+}
+
+std::vector<DevicePlace> places_in(const std::string& text) {
+    std::vector<DevicePlace> places;
+    if (text.empty()) return places;
+    for (const Json& p : Json::parse(text)) places.push_back(place_in(p));
+    return places;
 }
 
 std::string text_of(const std::vector<DeviceFault>& faults) {
@@ -39,6 +49,12 @@ std::string text_of(const std::vector<DeviceFault>& faults) {
                        {"place", f.place},
                        {"reason", f.reason}});
     return faults.empty() ? std::string() : all.dump(-1, base::BadText::replace);
+}
+
+std::string text_of(const std::vector<DevicePlace>& places) {
+    Json all = Json::array();
+    for (const DevicePlace& p : places) all.push_back({{"identity", p.identity}, {"name", p.name}, {"place", p.place}});
+    return places.empty() ? std::string() : all.dump(-1, base::BadText::replace);
 }
 
 std::optional<RememberedTrial> trial_in(const base::StoredEntry& entry) try {
@@ -62,6 +78,7 @@ std::optional<RememberedTrial> trial_in(const base::StoredEntry& entry) try {
     t.left_processes = field("left_processes") == "yes";
     t.keep_mapped = field("keep_mapped") == "yes";
     t.faults = faults_in(field("faults"));
+    t.left = places_in(field("left"));
     t.expired = entry.expired;
     return t;
 } catch (const base::JsonError&) {
@@ -95,6 +112,7 @@ std::string VerdictStore::remember(const std::string& key, const RememberedTrial
                     {"reason", t.reason.substr(0, kLongestReason)},
                     {"attempts", std::to_string(t.attempts)},
                     {"faults", text_of(t.faults)},
+                    {"left", text_of(t.left)},
                     {"put_back", t.put_back ? "yes" : "no"},
                     {"left_processes", t.left_processes ? "yes" : "no"},
                     {"keep_mapped", t.keep_mapped ? "yes" : "no"},

@@ -19,12 +19,16 @@ const char* name_of(Trial trial) noexcept;  // "crashed"
 
 std::optional<ReasonCode> reason_code_of(std::string_view name);  // of "open-failed"
 
-// A device that its module's trial found unfit, while the module and its other devices may be used.
-struct DeviceFault {
+struct DevicePlace {
     std::string identity, name;  // as DeviceInfo has them; the first may be empty
     uint32_t place = 0;          // in the list of its module
-    std::string reason;          // "computes wrongly: ..."
-    bool ends_process = false;   // or hangs: it is not opened at all
+    bool operator==(const DevicePlace&) const = default;
+};
+
+// A device that its module's trial found unfit, while the module and its other devices may be used.
+struct DeviceFault : DevicePlace {
+    std::string reason;         // "computes wrongly: ..."
+    bool ends_process = false;  // or hangs: it is not opened at all
     bool operator==(const DeviceFault&) const = default;
 };
 
@@ -36,6 +40,7 @@ struct RememberedTrial {
     int64_t when = 0;                           // seconds since 1970
     int64_t until = 0;                          // when it is forgotten; 0: never
     std::vector<DeviceFault> faults;            // of a good one
+    std::vector<DevicePlace> left;              // likewise: devices that are tried when they are wanted
     bool put_back = false;                      // it changes what a host wants as it was
     bool left_processes = false;                // that ended with its trial
     bool keep_mapped = false;                   // a thread of it goes on after it was closed

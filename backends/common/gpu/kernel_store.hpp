@@ -55,7 +55,7 @@ private:
         const KernelSource& source = A::kernels()[kernel];
         std::string key = std::string(A::kBackend) + "/kernels/" + backend::hexadecimal(facts_.fingerprint[0]) + "/";
         for (const uint64_t seed : {uint64_t{0xcbf29ce484222325U}, uint64_t{0x9ae16a3b2f90404fU}}) {
-            uint64_t hash = backend::hash_of(source.code, source.bytes, seed);
+            uint64_t hash = backend::hash_of_words(source.code, source.bytes, seed);
             for (const std::string& text : {std::string(source.definitions), facts_.build_options, facts_.name})
                 hash = backend::hash_of(text.data(), text.size() + 1, hash);
             key += backend::hexadecimal(backend::hash_of(constants.data(), constants.size() * sizeof(uint32_t), hash));

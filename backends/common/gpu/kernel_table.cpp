@@ -1,7 +1,9 @@
 #include "common/gpu/kernel_table.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <set>
+#include <span>
 #include <thread>
 #include <utility>
 
@@ -18,10 +20,15 @@ constexpr size_t kMostBuilders = 8;
 
 }  // namespace
 
+// Megabytes, of which several kernels may have the same text, at each start of a process.
 uint64_t hash_of(const KernelSource* kernels) {
     uint64_t hash = backend::hash_of("", 0);
-    for (uint32_t i = 0; i < kKernelCount; ++i)
-        if (kernels[i].entry != nullptr) hash = backend::hash_of(kernels[i].code, kernels[i].bytes, hash);
+    std::set<const void*> seen;
+    for (const KernelSource& kernel : std::span(kernels, kKernelCount)) {
+        if (kernel.entry == nullptr) continue;
+        hash = backend::hash_of(kernel.definitions, std::strlen(kernel.definitions), hash);
+        if (seen.insert(kernel.code).second) hash = backend::hash_of_words(kernel.code, kernel.bytes, hash);
+    }
     return hash;
 }
 

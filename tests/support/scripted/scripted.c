@@ -8,6 +8,9 @@
  *     compile CODE
  *     create CODE             buffer_create()
  *     wrong OP                op number OP gives numbers that are 1 too large
+ *     refuse ID               that device does not open
+ *     abort ID                opening that device ends the process
+ *     log FILE                each opening of a device is a line of that file, "PROCESS ID"
  * A device that answered BP_DEVICE_LOST answers it to everything until it is closed and opened again. */
 #define backplane_module minimal_entry
 #include "backplane/note.h"
@@ -17,6 +20,13 @@
 #undef backplane_module
 
 #include <stdatomic.h>
+#ifdef _WIN32
+#include <process.h>
+#define PROCESS _getpid
+#else
+#include <unistd.h>
+#define PROCESS getpid
+#endif
 
 enum { MOST_DEVICES = 8 };
 typedef struct {
@@ -28,7 +38,8 @@ typedef struct {
     listed device[MOST_DEVICES];
     uint32_t devices;
     int run, run_after, copy, compile, create, wrong;
-    char remark[64];
+    char remark[64], log[4096];
+    unsigned long refused, aborts;
 } script;
 
 static char script_path[4096]; /* one process, one script: tests have one context with this module at a time */
@@ -36,7 +47,7 @@ static atomic_int runs, lost;
 
 static script read_script(void) {
     script s = {.devices = 0};
-    char line[256];
+    char line[4200];
     int none = 0;
     FILE* file = script_path[0] != '\0' ? fopen(script_path, "r") : NULL;
     while (file != NULL && fgets(line, sizeof line, file) != NULL) {
@@ -53,6 +64,9 @@ static script read_script(void) {
         sscanf(line, "create %d", &s.create);
         sscanf(line, "wrong %d", &s.wrong);
         sscanf(line, "remark %63s", s.remark);
+        sscanf(line, "refuse %lu", &s.refused);
+        sscanf(line, "abort %lu", &s.aborts);
+        sscanf(line, "log %4095[^\n]", s.log);
         none |= strncmp(line, "no-devices", 10) == 0;
     }
     if (file != NULL) fclose(file);
@@ -89,9 +103,13 @@ static bp_code scripted_list(bp_module* m, const bp_array* infos, uint32_t* coun
 }
 static bp_code scripted_device_open(bp_module* m, uint64_t id, bp_device** out, bp_error* error) {
     const script s = read_script();
+    FILE* const log = s.log[0] != '\0' ? fopen(s.log, "a") : NULL;
+    if (log != NULL) fprintf(log, "%ld %lu\n", (long)PROCESS(), (unsigned long)id), fclose(log);
+    *out = NULL;
+    if (s.aborts != 0 && s.aborts == id) abort();
+    if (s.refused != 0 && s.refused == id) return fail(error, BP_INTERNAL, "the driver refuses device", id);
     for (uint32_t i = 0; i < s.devices; i++)
         if (s.device[i].id == id) return lost = 0, device_open(m, 1, out, error);
-    *out = NULL;
     return fail(error, BP_NOT_FOUND, "no such device", id);
 }
 static bp_code scripted_compile(bp_device* d, const bp_graph* g, const bp_compile* how, bp_program** out, bp_error* error) {
