@@ -58,12 +58,16 @@ public:
     // point. Throws Failure (BP_INVALID, BP_UNSUPPORTED, BP_DEVICE_LOST) and has then submitted nothing; without a signal also what `work` throws.
     template <typename Work>
     void submit(const Order& order, Work&& work) {
-        if (order.plain() && order.queue < lines_.size() && idle(order.queue)) {
+        if (at_once(order)) {
             expect_there(order.call);
             work();
             return;
         }
         submit_later(order, std::function<void()>(std::forward<Work>(work)));
+    }
+    // Whether submit() will do the work in the call.
+    [[nodiscard]] bool at_once(const Order& order) const {
+        return order.plain() && order.queue < lines_.size() && idle(order.queue);
     }
     // At the head of each run's work: counts it, and loses the device where the option says so.
     void begin_run();

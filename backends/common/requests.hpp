@@ -89,13 +89,14 @@ auto workspace_of(const bp_run& run, uint64_t bytes, const BufferOf& buffer_of) 
     return workspace;
 }
 
-// What a run binds to each slot. `slots`: in the order of their tensors, as programs list them.
+// What a run binds to each slot, into `bound`, whose room is used again. `slots`: in the order of their tensors, as programs list them.
 template <typename BufferOf>
-std::vector<bp_binding> bindings_of(const bp_run& run, const std::vector<bp_slot>& slots, const BufferOf& buffer_of) {
+void bindings_of(const bp_run& run, const std::vector<bp_slot>& slots, const BufferOf& buffer_of,
+                 std::vector<bp_binding>& bound) {
     const bp_span& given = run.bindings;
     if (given.count != 0 && (given.first == nullptr || given.stride < sizeof(uint32_t)))
         invalid("run: the bindings have no memory");
-    std::vector<bp_binding> bound(slots.size());
+    bound.assign(slots.size(), bp_binding{});
     auto next = slots.begin();  // hosts bind in the order of the slots, more often than not
     for (uint32_t i = 0; i < given.count; ++i) {
         const bp_binding b = sdk::read(BP_AT(bp_binding, &given, i));
@@ -116,6 +117,11 @@ std::vector<bp_binding> bindings_of(const bp_run& run, const std::vector<bp_slot
     }
     for (size_t i = 0; i < bound.size(); ++i)
         if (bound[i].buffer == nullptr) invalid("run: tensor " + std::to_string(slots[i].tensor) + " is not bound");
+}
+template <typename BufferOf>
+std::vector<bp_binding> bindings_of(const bp_run& run, const std::vector<bp_slot>& slots, const BufferOf& buffer_of) {
+    std::vector<bp_binding> bound;
+    bindings_of(run, slots, buffer_of, bound);
     return bound;
 }
 

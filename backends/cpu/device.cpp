@@ -57,8 +57,8 @@ std::unique_ptr<Buffer> Device::create(uint32_t heap, uint64_t size) const {
 }
 
 std::unique_ptr<Buffer> Device::import(void* memory, uint64_t size) {
-    // Kernels use unaligned loads, so the alignment of an element is enough.
-    if (reinterpret_cast<uintptr_t>(memory) % alignof(double) != 0)
+    // Kernels use unaligned loads, so the alignment of an element is enough. What is taken is an address and no more: see loans in extensions.cpp.
+    if (reinterpret_cast<uintptr_t>(memory) % kLoanAlignment != 0)
         throw sdk::Failure(BP_UNSUPPORTED, "buffer_import: memory must be 8-byte aligned; copy it instead");
     auto buffer = std::make_unique<Buffer>();
     buffer->data = static_cast<std::byte*>(memory);

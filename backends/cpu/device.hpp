@@ -13,6 +13,8 @@
 namespace backplane::cpu {
 
 inline constexpr uint32_t kMostThreads = 256;
+// Of memory that the caller lends: that of the largest element.
+inline constexpr uint32_t kLoanAlignment = 8;
 
 // Memory of the device is memory of the host: owned, or the caller's.
 struct Buffer {

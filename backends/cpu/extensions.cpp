@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backplane/bench.h"
+#include "backplane/loans.h"
 #include "device.hpp"
 
 namespace backplane::cpu {
@@ -73,8 +74,17 @@ double read_gbytes(bp_device* handle) {
 
 const bp_bench_peak peak = {BP_SIZE(bp_bench_peak, read_gbytes), 0, gflops, read_gbytes};
 
+constexpr uint64_t kCopiedUpTo =
+    4096;  // which takes no longer than to name the memory, where that is other memory at each run
+
+const bp_loans loans = {BP_SIZE(bp_loans, copied_up_to), kLoanAlignment, kCopiedUpTo};
+
 }  // namespace
 
-const void* find_extension(const char* id) { return id != nullptr && std::strcmp(id, BP_BENCH_PEAK) == 0 ? &peak : nullptr; }
+const void* find_extension(const char* id) {
+    if (id == nullptr) return nullptr;
+    if (std::strcmp(id, BP_LOANS) == 0) return &loans;
+    return std::strcmp(id, BP_BENCH_PEAK) == 0 ? &peak : nullptr;
+}
 
 }  // namespace backplane::cpu

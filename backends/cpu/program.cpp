@@ -82,7 +82,10 @@ void Program::make_residents() {
 
 void Program::make_summary() {
     summary_ = "cpu " + device_.level.name + ", " + std::to_string(plan_.steps.size()) + " steps\n" + plan_.notes;
-    for (const Step& step : plan_.steps) summary_ += step.label + "\n";
+    size_t size = summary_.size();
+    for (const Step& step : plan_.steps) size += step.label.size() + 1;
+    summary_.reserve(size);
+    for (const Step& step : plan_.steps) summary_.append(step.label) += '\n';
 }
 
 bp_program_info Program::info() const {
@@ -113,19 +116,17 @@ void Program::pack(uint32_t slot, const bp_copy& c) {
     });
 }
 
-Program::Bases Program::bind(const bp_run& run) const {
-    const auto bound = backend::bindings_of(run, slots_, buffer_of);
-    Bases bases(backend::kFirstSlot + bound.size());
+void Program::bind(const bp_run& run, Bases& bases) {
+    backend::bindings_of(run, slots_, buffer_of, bindings_);
+    bases.assign(backend::kFirstSlot + bindings_.size(), nullptr);
     if (const auto* workspace = backend::workspace_of(run, plan_.workspace_bytes, buffer_of); workspace != nullptr)
         bases[backend::kWorkspace] = workspace->data + run.workspace_offset;
     bases[backend::kResident] = resident_.data();
-    for (size_t i = 0; i < bound.size(); ++i)
-        bases[backend::kFirstSlot + i] = buffer_of(bound[i].buffer)->data + bound[i].offset;
-    return bases;
+    for (size_t i = 0; i < bindings_.size(); ++i)
+        bases[backend::kFirstSlot + i] = buffer_of(bindings_[i].buffer)->data + bindings_[i].offset;
 }
 
-void Program::check_overlaps(const Bases& bases) const {
-    const std::lock_guard lock(fine_mutex_);
+void Program::check_overlaps(const Bases& bases) {
     // Between runs the workspace may move; no slot lies in it.
     if (std::any_of(fine_.begin(), fine_.end(), [&](const Bases& fine) {
             return fine.size() == bases.size() && std::equal(bases.begin() + 2, bases.end(), fine.begin() + 2);
@@ -141,16 +142,23 @@ void Program::run(const bp_run& run) {
     if (plan_only_) throw sdk::Failure(BP_INVALID, "run: the program was compiled to be planned only; compile it again");
     if (run.queue >= Device::kQueues)
         throw sdk::Failure(BP_INVALID, "run: queue " + std::to_string(run.queue) + " does not compute, queue 0 does");
-    Bases bases = bind(run);
+    const backend::HostQueues::Order order{
+        "run", run.queue, run.wait, run.signal, run.cancel, brief_.load(std::memory_order_relaxed), run.peer_wait};
+    if (device_.queues.at_once(order)) {
+        bind(run, bound_);
+        check_overlaps(bound_);
+        device_.queues.expect_there(order.call);
+        return compute(bound_, run.cancel);
+    }
+    Bases bases;
+    bind(run, bases);
     check_overlaps(bases);
     const bool later = run.signal.fence != nullptr;  // a plain run asks no clock: that takes as long as a small step
-    device_.queues.submit(
-        {"run", run.queue, run.wait, run.signal, run.cancel, brief_.load(std::memory_order_relaxed), run.peer_wait},
-        [this, bases = std::move(bases), cancel = run.cancel, later] {
-            const auto start = later ? Clock::now() : Clock::time_point();
-            compute(bases, cancel);
-            if (later) brief_.store(Clock::now() - start < kBriefRun, std::memory_order_relaxed);
-        });
+    device_.queues.submit(order, [this, bases = std::move(bases), cancel = run.cancel, later] {
+        const auto start = later ? Clock::now() : Clock::time_point();
+        compute(bases, cancel);
+        if (later) brief_.store(Clock::now() - start < kBriefRun, std::memory_order_relaxed);
+    });
 }
 
 void Program::compute(const Bases& bases, const volatile uint32_t* cancel) const {

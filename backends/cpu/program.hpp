@@ -3,15 +3,13 @@
 
 #include <array>
 #include <atomic>
-#include <mutex>
 #include <vector>
 
+#include "device.hpp"
 #include "lowering.hpp"
 #include "memory.hpp"
 
 namespace backplane::cpu {
-
-class Device;
 
 class Program {
 public:
@@ -25,9 +23,9 @@ public:
 
 private:
     using Bases = std::vector<std::byte*>;
-    [[nodiscard]] Bases bind(const bp_run& run) const;
+    void bind(const bp_run& run, Bases& bases);
     // Of bindings that were fine at one of the last runs nothing is asked again.
-    void check_overlaps(const Bases& bases) const;
+    void check_overlaps(const Bases& bases);
     void compute(const Bases& bases, const volatile uint32_t* cancel) const;
     void make_summary();
     void make_residents();
@@ -40,10 +38,13 @@ private:
     std::string summary_;
     uint64_t compile_ns_ = 0;
     bool plan_only_ = false;
-    mutable std::atomic<bool> brief_{false};  // the last submitted run was
-    mutable std::mutex fine_mutex_;
-    mutable std::array<Bases, 4> fine_;  // a host's frames take turns
-    mutable size_t next_fine_ = 0;
+    std::atomic<bool> brief_{false};  // the last submitted run was
+    // Of the calls on the queue that computes, which come one at a time.
+    static_assert(Device::kQueues == 1);
+    std::array<Bases, 4> fine_;  // a host's frames take turns
+    size_t next_fine_ = 0;
+    std::vector<bp_binding> bindings_;
+    Bases bound_;  // of a run that is done in the call: room that is used again
 };
 
 }  // namespace backplane::cpu

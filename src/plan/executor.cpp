@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <iterator>
+#include <utility>
 
 #include "base/byte_count.hpp"
 #include "plan/flight.hpp"
@@ -47,6 +49,10 @@ Executor::Executor(Plan plan, std::vector<std::shared_ptr<Port>> ports, Build bu
         if (plan_.stages[s].ports.front() != plan_.stages[s + 1].ports.front()) tail_ = s + 1;
     for (uint32_t p = 0; p < ports_.size(); ++p) blocks_.push_back(plan_.blocks(p));
     last_reads_ = plan_.last_reads();
+    for (const Stage& stage : plan_.stages) {
+        std::vector<SlotUse>& writes = writes_.emplace_back();
+        std::ranges::copy_if(stage.uses, std::back_inserter(writes), &SlotUse::written);
+    }
     uint64_t state = 0;
     for (const Value& value : plan_.values)
         if (value.kind == Kind::state) state += value.bytes;
@@ -98,10 +104,7 @@ Frame& Executor::free_frame(std::shared_ptr<Flight>& flight) {
         {
             const std::lock_guard lock(mutex_);
             for (const auto& frame : frames_)
-                if (!frame->busy) {
-                    frame->busy = true;
-                    return *frame;
-                }
+                if (frame->take()) return *frame;
             if (!flying_.empty()) oldest = flying_.front();
             const bool room = frames_.size() < std::max(plan_.frames, 1U);
             if (room && (!oldest || !done(*oldest))) return new_frame();
@@ -117,7 +120,7 @@ Frame& Executor::new_frame() {
     made.places.resize(plan_.values.size());
     for (Place& place : made.places) place.on.resize(ports_.size());
     for (const Plan::Blocks& blocks : blocks_) made.blocks.emplace_back(blocks.bytes.size());
-    made.busy = true;
+    static_cast<void>(made.take());
     return made;
 }
 
@@ -138,10 +141,7 @@ Frame* Executor::handed_on() {
 Frame& Executor::any_frame() {
     const std::lock_guard lock(mutex_);
     for (const auto& frame : frames_)
-        if (!frame->busy) {
-            frame->busy = true;
-            return *frame;
-        }
+        if (frame->take()) return *frame;
     return new_frame();
 }
 
@@ -176,14 +176,15 @@ void Executor::run(std::span<const Given> given, std::span<const Wanted> wanted,
     std::shared_ptr<Flight> flight = last_run_;
     if (!flight) flight = last_run_ = std::make_shared<Flight>();
     flight->prepare(this, given, wanted, cancel, true);
-    flight->frame = &free_frame(flight);
+    if (last_frame_ == nullptr || !last_frame_->take()) last_frame_ = &free_frame(flight);
+    flight->frame = last_frame_;
     start(*flight);
     complete(*flight);
     if (flight->error) std::rethrow_exception(flight->error);
 }
 
 void Executor::start(Flight& flight) {
-    changed_state_ = false;
+    changed_state_.store(false, std::memory_order_relaxed);
     try {
         const Working working(*this);
         for (uint32_t p = 0; p < ports_.size(); ++p) ports_[p]->touch(*givers_[p]);
@@ -195,6 +196,10 @@ void Executor::start(Flight& flight) {
         }
     } catch (...) {
         flight.error = std::current_exception();
+    }
+    if (flight.now) {  // the caller's alone
+        flight.submitted = true;
+        return;
     }
     {
         const std::lock_guard lock(flight.mutex);
@@ -245,8 +250,11 @@ bool Executor::done(Flight& flight) {
 }
 
 void Executor::complete(Flight& flight) {
-    std::unique_lock lock(flight.mutex);
-    flight.submitted_changed.wait(lock, [&] { return flight.submitted; });
+    std::unique_lock lock(flight.mutex, std::defer_lock);
+    if (!flight.now) {
+        lock.lock();
+        flight.submitted_changed.wait(lock, [&] { return flight.submitted; });
+    }
     if (flight.finished) return;
     for (;;) {
         std::exception_ptr lost, apart;
@@ -300,19 +308,20 @@ void Executor::complete(Flight& flight) {
         }
     }
     release(flight);
-    flight.finished = true;
+    flight.finished.store(true, std::memory_order_release);
 }
 
 void Executor::release(Flight& flight) {
     for (Given& given : flight.given) given.device.bytes.reset();
     for (Wanted& wanted : flight.wanted) wanted.device.bytes.reset();
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_, std::defer_lock);
+    if (!flight.now) lock.lock();
     flight.later.clear();
     if (flight.frame != nullptr) {
         forget(*flight.frame);
-        flight.frame->busy = false;
-        flight.frame = nullptr;
+        std::exchange(flight.frame, nullptr)->give_back();
     }
+    if (flight.now) return;  // it is none of those that fly
     if (!flying_.empty() && flying_.front().get() == &flight) {
         flying_.pop_front();
     } else {

@@ -151,12 +151,12 @@ private:
     // stages.cpp: one submit
     void execute(Flight& flight);
     void place_given(Flight& flight);
-    [[nodiscard]] std::vector<bool> to_run(const Flight& flight) const;
+    void to_run(Flight& flight) const;  // says it in flight.runs
     [[nodiscard]] bool run_stage(Flight& flight,
                                  uint32_t stage);  // false: another device took over, find out anew what is to be done
     [[nodiscard]] bool has_lost_a_tensor(const Flight& flight) const;
     struct Ready;  // a stage with all that it needs
-    [[nodiscard]] uint32_t end_of_those_beside(const std::vector<bool>& runs, uint32_t first) const;
+    [[nodiscard]] uint32_t end_of_those_beside(const std::vector<char>& runs, uint32_t first) const;
     [[nodiscard]] bool run_stages(Flight& flight, uint32_t first, uint32_t end);    // likewise, at a time
     [[nodiscard]] bool sum_together(Flight& flight, uint32_t first, uint32_t end);  // false: they are to be run
     void sum_apart(const Error& error);                                             // from now on
@@ -179,6 +179,7 @@ private:
     void bring(Flight& flight, const Bound& bound, uint32_t slot, Where where, Use& use);
     void room(Flight& flight, const Bound& bound, uint32_t slot, Where where, Use& use);
     Storage& own(Flight& flight, uint32_t value, Where where);
+    [[nodiscard]] Storage* in_place(Flight& flight, uint32_t value, uint32_t port, std::span<const std::byte> memory);
     [[nodiscard]] Bytes allocate(uint32_t value, uint32_t port, uint64_t bytes);
     [[nodiscard]] Storage* block_for(Flight& flight, uint32_t value, Where where);
     void to_host(Flight& flight, uint32_t value);
@@ -193,6 +194,7 @@ private:
     void drop(uint32_t port);
     [[nodiscard]] bool give(uint32_t port);  // under pressure: what is spare
     bool empty_port(uint32_t port);          // with work_ held; says whether it gave anything
+    bool empty_frames(uint32_t port);        // likewise
     [[nodiscard]] bool moves(Code code) const noexcept {
         return code == Code::device_lost || (code == Code::no_device_memory && memory_moves_);
     }
@@ -203,15 +205,16 @@ private:
     Build build_;
     ImageOf image_;
     std::string holder_;
-    bool several_;                             // ports
-    uint32_t tail_ = 0;                        // from this stage on all are on one port: nothing else waits for the caller
-    bool overlaps_;                            // a submit needs nothing of the one before
-    uint32_t home_ = 0;                        // the port of all stages, where they have the same
-    bool hands_on_ = false;                    // a submit's frame is the next one's once all is handed over
-    std::vector<uint32_t> group_;              // by stage: the first of those beside each other that it is one of
-    std::vector<Plan::Blocks> blocks_;         // by port
-    std::vector<uint32_t> last_reads_;         // by value
-    std::vector<std::atomic<uint64_t>> runs_;  // by stage and port
+    bool several_;                              // ports
+    uint32_t tail_ = 0;                         // from this stage on all are on one port: nothing else waits for the caller
+    bool overlaps_;                             // a submit needs nothing of the one before
+    uint32_t home_ = 0;                         // the port of all stages, where they have the same
+    bool hands_on_ = false;                     // a submit's frame is the next one's once all is handed over
+    std::vector<uint32_t> group_;               // by stage: the first of those beside each other that it is one of
+    std::vector<Plan::Blocks> blocks_;          // by port
+    std::vector<uint32_t> last_reads_;          // by value
+    std::vector<std::vector<SlotUse>> writes_;  // by stage: what it writes
+    std::vector<std::atomic<uint64_t>> runs_;   // by stage and port
 
     std::mutex work_;  // held while work is handed to ports: of all that follows
     std::atomic<std::thread::id> worker_{};
@@ -232,7 +235,8 @@ private:
     std::vector<std::unique_ptr<Frame>> frames_;
     std::deque<std::shared_ptr<Flight>> flying_;  // oldest first
     std::deque<std::shared_ptr<Flight>> queue_;   // for the thread
-    std::shared_ptr<Flight> last_run_;            // run() uses it again
+    std::shared_ptr<Flight> last_run_;            // run() uses it again, and it is nobody else's
+    Frame* last_frame_ = nullptr;                 // of the last run(): where nobody has it, the next has
     std::vector<std::string> notes_;
     bool closing_ = false;
     std::thread thread_;

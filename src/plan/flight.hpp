@@ -1,6 +1,7 @@
 // What an Executor keeps of one submit, and of the memory it uses.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <exception>
 #include <memory>
@@ -23,6 +24,7 @@ struct Place {
         bool valid = false;  // it is there
         Bytes foreign;       // `at`, when it is not the frame's own: let go of at the end
         Bytes own;           // the frame's, used again; of values that have no block
+        Bytes lent;          // memory of the caller's, as a device that takes loans names it; used again for the same memory
     };
     std::vector<Here> on;  // by port
 };
@@ -44,7 +46,13 @@ struct Block {
 struct Frame {
     std::vector<Place> places;               // by value
     std::vector<std::vector<Block>> blocks;  // by port
-    bool busy = false;
+    std::atomic<bool> busy{false};
+
+    // Who takes it has it until it gives it back, from whatever thread: what is in it is seen by the next who does.
+    [[nodiscard]] bool take() noexcept {
+        return !busy.load(std::memory_order_relaxed) && !busy.exchange(true, std::memory_order_acquire);
+    }
+    void give_back() noexcept { busy.store(false, std::memory_order_release); }
 };
 
 struct Flight {
@@ -66,8 +74,9 @@ struct Flight {
         std::span<std::byte> to;
     };
     std::vector<Later> later;
-    std::vector<bool> ran;  // by stage: those that write state, once done
-    bool summed = false;    // by the devices' module, which may say in the end that it failed
+    std::vector<char> ran;           // by stage: those that write state, once done
+    std::vector<char> runs, needed;  // by stage, by value: see Executor::to_run
+    bool summed = false;             // by the devices' module, which may say in the end that it failed
     std::vector<std::pair<uint32_t, Located>> results;
     std::atomic<uint64_t> moved{0}, peer{0};  // bytes: over the edges of devices and the host; from device to device
 
@@ -88,10 +97,11 @@ struct Flight {
         later.clear();
         ran.clear();
         results.clear();
-        moved = peer = 0;
+        moved.store(0, std::memory_order_relaxed);
+        peer.store(0, std::memory_order_relaxed);
         summed = false;
         submitted = false;
-        finished = false;
+        finished.store(false, std::memory_order_relaxed);  // nobody else has it yet
         error = nullptr;
     }
 };
@@ -119,13 +129,14 @@ struct Bound {
     bool gave = false;   // weights, to others' work
 };
 
-// Holds work_, and says which thread does: memory that runs short while a stage is bound must not be taken from under it.
+// Holds work_, and says which thread does: memory that runs short while a stage is bound must not be taken from under it. A thread asks only whether
+// it is the one itself.
 class Executor::Working {
 public:
     explicit Working(Executor& executor) : executor_(executor), lock_(executor.work_) {
-        executor_.worker_ = std::this_thread::get_id();
+        executor_.worker_.store(std::this_thread::get_id(), std::memory_order_relaxed);
     }
-    ~Working() { executor_.worker_ = std::thread::id(); }
+    ~Working() { executor_.worker_.store(std::thread::id(), std::memory_order_relaxed); }
     Working(const Working&) = delete;
     Working& operator=(const Working&) = delete;
 

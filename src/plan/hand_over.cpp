@@ -76,12 +76,22 @@ void Executor::drop(uint32_t port) {
     rings_.erase(port);
     pools_[port].reset();
     const std::lock_guard lock(mutex_);
-    for (const auto& frame : frames_)
-        if (!frame->busy) empty(*frame, port);
+    static_cast<void>(empty_frames(port));
+}
+
+// With mutex_ held.
+bool Executor::empty_frames(uint32_t port) {
+    bool held = false;
+    for (const auto& frame : frames_) {
+        if (!frame->take()) continue;
+        held |= empty(*frame, port);
+        frame->give_back();
+    }
+    return held;
 }
 
 bool Executor::give(uint32_t port) {
-    if (worker_.load() == std::this_thread::get_id()) return false;
+    if (worker_.load(std::memory_order_relaxed) == std::this_thread::get_id()) return false;
     const std::unique_lock working(work_, std::try_to_lock);
     return working && empty_port(port);
 }
@@ -99,8 +109,7 @@ bool Executor::empty_port(uint32_t port) {
     }
     gave |= rings_.erase(port) > 0;
     const std::lock_guard lock(mutex_);
-    for (const auto& frame : frames_)
-        if (!frame->busy) gave |= empty(*frame, port);
+    gave |= empty_frames(port);
     return gave;
 }
 

@@ -134,15 +134,16 @@ Bytes Port::allocate_pinned(uint64_t bytes, const std::string& holder) {
 }
 
 Bytes Port::import(std::span<std::byte> memory) {
-    const std::string what = "cannot import host memory on " + name();
-    state_.expect_there(what);
+    const auto what = [&] { return "cannot import host memory on " + name(); };
+    if (state_.lost()) state_.expect_there(what());
     if (!BP_HAS(state_.api, buffer_import))
         throw Error(Code::unsupported, "cannot import host memory: " + name() + " has no such function, copy instead");
     base::ErrorRoom room;
     bp_buffer* buffer = nullptr;
-    state_.check(state_.call<&bp_module_api::buffer_import>(room, state_.handle, memory.data(), memory.size(), &buffer),
-                 what, room);
-    Device::State::expect_handle(buffer, what);
+    const bp_code code =
+        state_.call<&bp_module_api::buffer_import>(room, state_.handle, memory.data(), memory.size(), &buffer);
+    if (code != BP_OK) state_.check(code, what(), room);
+    if (buffer == nullptr) Device::State::expect_handle(buffer, what());
     ++state_.buffers;
     auto storage = std::make_shared<Storage>(shared_from_this(), buffer, memory.size(), kOnHost, std::string());
     storage->host = memory.data();
@@ -173,6 +174,8 @@ Bytes Port::allocate_shared(uint64_t bytes, const std::string& holder) {
 
 void Port::let_go(Storage& storage) noexcept {
     if (storage.buffer == nullptr) return;
+    if (!storage.has_points_.load(std::memory_order_acquire))
+        return give_back(storage.buffer, storage.heap, storage.bytes, storage.holder);
     Let let{storage.buffer,
             storage.bytes,
             storage.heap,
@@ -181,14 +184,14 @@ void Port::let_go(Storage& storage) noexcept {
             storage.read_,
             std::move(storage.elsewhere_)};
     let.until[storage.written_.queue] = std::max(let.until[storage.written_.queue], storage.written_.value);
-    if (past(let)) return give_back(let);
+    if (past(let)) return give_back(let.buffer, let.heap, let.bytes, let.holder);
     try {
         const std::lock_guard lock(let_mutex_);
         let_.push_back(let);
     } catch (const std::bad_alloc&) {
         drain();
         wait_elsewhere(let.elsewhere);
-        give_back(let);
+        give_back(let.buffer, let.heap, let.bytes, let.holder);
     }
 }
 
@@ -202,18 +205,18 @@ bool Port::past(const Let& let) noexcept {
     });
 }
 
-void Port::give_back(Let& let) noexcept {
-    state_.guarded().close<&bp_module_api::buffer_close>(let.buffer);
+void Port::give_back(bp_buffer* buffer, uint32_t heap, uint64_t bytes, const std::string& holder) noexcept {
+    state_.guarded().close<&bp_module_api::buffer_close>(buffer);
     --state_.buffers;
-    if (let.heap != 0) return;
-    held_ -= let.bytes;
-    account(let.holder, let.bytes, false);
+    if (heap != 0) return;
+    held_ -= bytes;
+    account(holder, bytes, false);
 }
 
 void Port::sweep() noexcept {
     const std::lock_guard lock(let_mutex_);
     const auto first = std::partition(let_.begin(), let_.end(), [&](const Let& let) { return !past(let); });
-    std::for_each(first, let_.end(), [&](Let& let) { give_back(let); });
+    std::for_each(first, let_.end(), [&](const Let& let) { give_back(let.buffer, let.heap, let.bytes, let.holder); });
     let_.erase(first, let_.end());
 }
 

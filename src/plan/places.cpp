@@ -1,6 +1,7 @@
 // Executor: bringing values to where they are needed.
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -12,8 +13,22 @@ namespace backplane::plan {
 namespace {
 
 // Host memory up to this size is copied into memory that the device shares with the host; above it is used where it lies, which is a call of
-// the module or two for each run. Bytes.
+// the module or two for each run. A device that takes loans has its own size, and is asked only where the memory is not that of the run before.
+// Bytes.
 constexpr uint64_t kCopiedUpTo = uint64_t{64} << 10;
+
+bool overlap(std::span<const std::byte> a, std::span<const std::byte> b) {
+    return !a.empty() && !b.empty() && std::less<>()(a.data(), b.data() + b.size()) &&
+           std::less<>()(b.data(), a.data() + a.size());
+}
+
+// Whether a program may write there while the other memory of the submit is in use: one program may have both an input and an output there, or
+// two outputs, of which one would be undone by the other's copy.
+bool stands_alone(const Flight& flight, const Wanted& one) {
+    return std::ranges::none_of(flight.given, [&](const Given& given) { return overlap(given.host, one.host); }) &&
+           std::ranges::none_of(flight.wanted,
+                                [&](const Wanted& other) { return &other != &one && overlap(other.host, one.host); });
+}
 
 }  // namespace
 
@@ -201,6 +216,22 @@ Storage& Executor::own(Flight& flight, uint32_t value, Where where) {
     return *here.own;
 }
 
+// Memory of the caller's or of the host's where it lies; null: it is to be copied. Has it named by the place.
+Storage* Executor::in_place(Flight& flight, uint32_t value, uint32_t port, std::span<const std::byte> memory) {
+    Port& device = *ports_[port];
+    Place::Here& here = flight.frame->places[value].on[port];
+    if (!device.takes_loans()) {
+        if (memory.size() > kCopiedUpTo) here.foreign = device.in_place(memory);
+        return here.foreign.get();
+    }
+    if (!device.borrows(memory)) return nullptr;
+    if (!here.lent || here.lent->host != memory.data() || here.lent->bytes != memory.size()) {
+        here.lent.reset();
+        here.lent = device.in_place(memory);
+    }
+    return here.lent.get();
+}
+
 void Executor::to_host(Flight& flight, uint32_t value) {
     Place& place = flight.frame->places[value];
     if (place.on_host) return;
@@ -261,9 +292,8 @@ void Executor::bring(Flight& flight, const Bound& bound, uint32_t slot, Where wh
     if (!here.valid && pull(flight, value, where)) here.valid = true;
     if (!here.valid) {
         to_host(flight, value);
-        if (place.host.size() > kCopiedUpTo) here.foreign = device.in_place(place.host);
-        if (here.foreign) {
-            here.at = here.foreign.get();
+        if (Storage* const there = in_place(flight, value, port, place.host); there != nullptr) {
+            here.at = there;
             here.offset = 0;
         } else if (Storage& to = own(flight, value, where); to.host != nullptr) {
             if (!place.host.empty()) std::memcpy(to.host, place.host.data(), place.host.size());
@@ -283,6 +313,7 @@ void Executor::room(Flight& flight, const Bound& bound, uint32_t slot, Where whe
     const uint32_t value = bound.slots[slot].value;
     Place::Here& here = flight.frame->places[value].on[port];
     here.foreign.reset();
+    Storage* there = nullptr;
     for (const Wanted& wanted : flight.wanted) {
         if (wanted.value != value) continue;
         // What lies where the device cannot write is written elsewhere, and copied.
@@ -290,14 +321,15 @@ void Executor::room(Flight& flight, const Bound& bound, uint32_t slot, Where whe
             wanted.device.offset % bound.slots[slot].alignment == 0) {
             here.foreign = wanted.device.bytes;
             here.offset = wanted.device.offset;
-        } else if (wanted.host.size() > kCopiedUpTo) {
-            here.foreign = ports_[port]->in_place(wanted.host);
+            there = here.foreign.get();
+        } else if (stands_alone(flight, wanted)) {
+            there = in_place(flight, value, port, wanted.host);
             here.offset = 0;
         }
         break;
     }
-    if (here.foreign) {
-        here.at = here.foreign.get();
+    if (there != nullptr) {
+        here.at = there;
     } else {
         own(flight, value, where);
     }

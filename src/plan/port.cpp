@@ -1,8 +1,8 @@
 #include "plan/port.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
-#include <memory_resource>
 
 #include "base/errors.hpp"
 #include "base/process_end.hpp"
@@ -13,7 +13,7 @@ namespace backplane::plan {
 
 namespace {
 
-constexpr size_t kRoomForUses = 4096;  // bytes of the stack: of a run with up to 60 bindings
+constexpr size_t kFewUses = 60;  // of a run: as many have their room on the stack
 
 uint32_t pinned_heap_of(const std::vector<Heap>& heaps) {
     for (uint32_t i = 1; i < heaps.size(); ++i)
@@ -24,6 +24,11 @@ uint32_t pinned_heap_of(const std::vector<Heap>& heaps) {
 bool is_async(const Device::State& state) {
     return state.info.capabilities.has(Capability::async) && BP_HAS(state.api, fence_create) &&
            BP_HAS(state.api, fence_wait) && BP_HAS(state.api, fence_close);
+}
+
+const bp_loans* loans_of(const Device::State& state) {
+    const auto* loans = static_cast<const bp_loans*>(state.extension(BP_LOANS));
+    return loans != nullptr && BP_KNOWS(loans, copied_up_to) && std::has_single_bit(loans->alignment) ? loans : nullptr;
 }
 
 }  // namespace
@@ -55,6 +60,7 @@ Port::Port(Device device, const Shape& shape)
       imports_(state_.info.capabilities.has(Capability::import_host) && BP_HAS(state_.api, buffer_import) &&
                state_.in_host_memory()),
       peers_(async_ && state_.info.capabilities.has(Capability::peer)),
+      loans_(imports_ ? loans_of(state_) : nullptr),
       queues_(async_ ? std::clamp(shape.queues, 1U, kMostQueues) : 1),
       copies_(async_ ? std::min(shape.copy_queues, kMostQueues - queues_) : 0),
       pinned_heap_(BP_HAS(state_.api, buffer_map) ? shape.pinned_heap : 0),
@@ -74,7 +80,7 @@ Port::~Port() {
     sweep();
     for (Let& let : let_) {
         wait_elsewhere(let.elsewhere);
-        give_back(let);
+        give_back(let.buffer, let.heap, let.bytes, let.holder);
     }
     for (Lane& lane : lanes_)
         if (lane.fence != nullptr) state_.guarded().close<&bp_module_api::fence_close>(lane.fence);
@@ -87,6 +93,7 @@ Port::Needs Port::needs_of(uint32_t queue, Touched uses, Storage* of_peer) const
     Needs all;
     std::array<uint64_t, kMostQueues> need{};
     for (const auto& [storage, written] : uses) {
+        if (!storage->has_points_.load(std::memory_order_acquire)) continue;
         const std::lock_guard order(storage->mutex_);
         need[storage->written_.queue] = std::max(need[storage->written_.queue], storage->written_.value);
         if (!written) continue;
@@ -112,9 +119,11 @@ void Port::note_uses(uint32_t queue, Touched uses, Point mine, bool now) {
     for (const bool writes : {false, true})
         for (const auto& [storage, written] : uses) {
             if (written != writes) continue;
+            if (now && (!written || !storage->has_points_.load(std::memory_order_acquire))) continue;  // it is done
             const std::lock_guard of_storage(storage->mutex_);
             if (written) storage->written_ = mine, storage->read_.fill(0), storage->elsewhere_.clear();
-            if (!written && !now) storage->read_[queue] = mine.value;
+            if (!written) storage->read_[queue] = mine.value;
+            storage->has_points_.store(!now, std::memory_order_release);
         }
 }
 
@@ -145,6 +154,7 @@ Point Port::submit(uint32_t queue, Touched uses, bool now, std::string_view what
             return by == nullptr || (by.get() == this && read.point.queue == queue);
         });
         of_peer->elsewhere_.push_back({weak_from_this(), mine});
+        of_peer->has_points_.store(true, std::memory_order_release);
     }
     return mine;
 }
@@ -163,7 +173,7 @@ void Port::wait_elsewhere(const std::vector<Storage::Elsewhere>& reads) noexcept
 Point Port::move(bp_copy request, uint32_t queue, Storage* from, Storage* to, bool now, std::string_view what) {
     request.struct_size = BP_SIZE(bp_copy, from_device);  // NOLINT(bugprone-sizeof-expression): of a pointer
     request.queue = queue;
-    std::array<std::pair<Storage*, bool>, 2> uses;
+    std::array<Touch, 2> uses;  // NOLINT(cppcoreguidelines-pro-type-member-init): as many as are counted
     size_t count = 0;
     if (from != nullptr) uses[count++] = {from, false}, request.from_buffer = from->buffer;
     if (to != nullptr) uses[count++] = {to, true}, request.to_buffer = to->buffer;
@@ -222,7 +232,7 @@ Point Port::pull(Storage& from, uint64_t from_offset, Storage& to, uint64_t to_o
     request.bytes = bytes;
     request.from_device = from.port->state_.handle;
     const uint32_t queue = request.queue = queue_up(bytes);
-    const std::array<std::pair<Storage*, bool>, 1> uses{{{&to, true}}};
+    const std::array<Touch, 1> uses{{{&to, true}}};
     const Point point = submit(
         queue, uses, false, "cannot copy from another device to ",
         [&](const Order& order, base::ErrorRoom& room) {
@@ -261,7 +271,7 @@ Point Port::pack(const Program& program, uint32_t slot, std::span<const std::byt
     request.to_buffer = to.buffer;
     request.to_offset = offset;
     request.bytes = plain.size();
-    const std::array<std::pair<Storage*, bool>, 1> uses{{{&to, true}}};
+    const std::array<Touch, 1> uses{{{&to, true}}};
     const Point point = submit(0, uses, false, "cannot pack a weight on ", [&](const Order& order, base::ErrorRoom& room) {
         request.wait = order.wait;
         request.signal = order.signal;
@@ -275,28 +285,36 @@ Point Port::run(const Program& program, std::span<const Use> uses, Storage* work
                 bool now) {
     // On the stack where they are few: a run of a small op takes a microsecond or two, of which no part shall be an allocation. Not
     // thread_local: what a thread has to destroy keeps this library mapped for as long as the thread lives.
-    std::array<std::byte, kRoomForUses> stack;  // NOLINT(cppcoreguidelines-pro-type-member-init): written before it is read
-    std::pmr::monotonic_buffer_resource memory(stack.data(), stack.size());
-    std::pmr::vector<bp_binding> bindings(&memory);
-    std::pmr::vector<std::pair<Storage*, bool>> storages(&memory);
-    bindings.reserve(uses.size());
-    storages.reserve(uses.size() + 1);
-    for (const Use& use : uses) {
-        bindings.push_back({BP_SIZE(bp_binding, bytes), use.tensor, use.bytes->buffer, use.offset, use.size});
-        if (async_) storages.emplace_back(use.bytes, use.written);
+    std::array<bp_binding, kFewUses>
+        few_bindings;  // NOLINT(cppcoreguidelines-pro-type-member-init): written before it is read
+    std::array<Touch, kFewUses + 1> few_touched;  // NOLINT(cppcoreguidelines-pro-type-member-init): likewise
+    std::vector<bp_binding> many_bindings(uses.size() > kFewUses ? uses.size() : 0);
+    std::vector<Touch> many_touched(uses.size() > kFewUses ? uses.size() + 1 : 0);
+    bp_binding* const bindings = uses.size() > kFewUses ? many_bindings.data() : few_bindings.data();
+    Touch* const touched = uses.size() > kFewUses ? many_touched.data() : few_touched.data();
+    size_t count = 0;
+    // What is done in the call leaves no points, and asks for those alone that there are.
+    const auto touch_it = [&](Storage* storage, bool written) {
+        if (async_ && (!now || storage->has_points_.load(std::memory_order_acquire))) touched[count++] = {storage, written};
+    };
+    for (size_t i = 0; i < uses.size(); ++i) {
+        const Use& use = uses[i];
+        bindings[i] = {BP_SIZE(bp_binding, bytes), use.tensor, use.bytes->buffer, use.offset, use.size};
+        touch_it(use.bytes, use.written);
     }
-    if (workspace != nullptr && async_) storages.emplace_back(workspace, true);
+    if (workspace != nullptr) touch_it(workspace, true);
     bp_run request{};
     request.struct_size = BP_SIZE(bp_run, peer_wait);
-    request.bindings = {bindings.data(), static_cast<uint32_t>(bindings.size()), sizeof(bp_binding)};
+    request.bindings = {bindings, static_cast<uint32_t>(uses.size()), sizeof(bp_binding)};
     request.workspace = workspace != nullptr ? workspace->buffer : nullptr;
     request.cancel = flag_of(cancel);
-    const Point point = submit(0, storages, now, "cannot run a program on ", [&](const Order& order, base::ErrorRoom& room) {
-        request.wait = order.wait;
-        request.peer_wait = order.peer_wait;
-        request.signal = order.signal;
-        return state_.call<&bp_module_api::run>(room, program.handle(), &request);
-    });
+    const Point point =
+        submit(0, {touched, count}, now, "cannot run a program on ", [&](const Order& order, base::ErrorRoom& room) {
+            request.wait = order.wait;
+            request.peer_wait = order.peer_wait;
+            request.signal = order.signal;
+            return state_.call<&bp_module_api::run>(room, program.handle(), &request);
+        });
     runs_.fetch_add(1, std::memory_order_relaxed);
     return point;
 }
@@ -319,6 +337,7 @@ bool Port::reached(Point point) noexcept {
 }
 
 void Port::wait_written(Storage& bytes) {
+    if (!bytes.has_points_.load(std::memory_order_acquire)) return;
     Point point;
     {
         const std::lock_guard lock(bytes.mutex_);
@@ -328,6 +347,7 @@ void Port::wait_written(Storage& bytes) {
 }
 
 void Port::wait_unused(Storage& bytes) {
+    if (!bytes.has_points_.load(std::memory_order_acquire)) return;
     std::array<uint64_t, kMostQueues> until{};
     std::vector<Storage::Elsewhere> elsewhere;
     {

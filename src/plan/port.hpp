@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "backplane/context.hpp"
+#include "backplane/loans.h"
 #include "backplane/module.h"
 #include "registry/device_state.hpp"
 
@@ -61,6 +62,9 @@ public:
 
 private:
     friend class Port;
+    // Whether there is any point below: a run whose storages have none takes no lock of theirs. Set and cleared with the mutex held; who uses what
+    // another thread writes has ordered the two.
+    std::atomic<bool> has_points_{false};
     std::mutex mutex_;
     Point written_;
     std::array<uint64_t, kMostQueues> read_{};  // by queue, of those since written_
@@ -116,6 +120,12 @@ public:
     Bytes allocate_shared(uint64_t bytes, const std::string& holder);
     // The caller's memory itself where the device computes in it at full speed; null otherwise. It is written only where a program writes.
     Bytes in_place(std::span<const std::byte> memory);
+    // Whether in_place() takes such memory so cheaply that it pays, and the memory may go before what names it (backplane/loans.h).
+    [[nodiscard]] bool takes_loans() const noexcept { return loans_ != nullptr; }
+    [[nodiscard]] bool borrows(std::span<const std::byte> memory) const noexcept {
+        return loans_ != nullptr && memory.size() > loans_->copied_up_to &&
+               reinterpret_cast<uintptr_t>(memory.data()) % loans_->alignment == 0;
+    }
     // As in_place, for whom copies nothing: throws Error(unsupported) where the device cannot.
     Bytes import(std::span<std::byte> memory);
 
@@ -150,7 +160,9 @@ public:
         std::atomic<uint64_t> used{0};  // by the port's clock
     };
     [[nodiscard]] std::shared_ptr<Giver> on_pressure(Give give);
-    void touch(Giver& giver) noexcept { giver.used = ++clock_; }  // it is in use now
+    void touch(Giver& giver) noexcept {  // it is in use now
+        giver.used.store(clock_.fetch_add(1, std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    }
 
     // Memory that all programs of the device take turns with, of at least `bytes`; null for 0. Who holds the pool keeps it.
     struct Pool {
@@ -206,8 +218,12 @@ private:
         std::array<uint64_t, kMostQueues> until;
         std::vector<Storage::Elsewhere> elsewhere;
     };
-    using Touched = std::span<const std::pair<Storage*, bool>>;  // by a submission; true: written
-    struct Order {                                               // of a submission
+    struct Touch {
+        Storage* storage;
+        bool written;
+    };
+    using Touched = std::span<const Touch>;  // by a submission
+    struct Order {                           // of a submission
         bp_span wait, peer_wait;
         bp_point signal;
     };
@@ -233,12 +249,13 @@ private:
     [[nodiscard]] bool make_room(uint64_t bytes);
     [[nodiscard]] bool past(const Let& let) noexcept;
     void let_go(Storage& storage) noexcept;
-    void give_back(Let& let) noexcept;
+    void give_back(bp_buffer* buffer, uint32_t heap, uint64_t bytes, const std::string& holder) noexcept;
     void account(const std::string& holder, uint64_t bytes, bool more);
 
     Device device_;
     Device::State& state_;
     bool async_, imports_, peers_;
+    const bp_loans* loans_;  // null: it takes none
     uint32_t queues_, copies_, pinned_heap_;
     std::atomic<uint64_t> budget_, clock_{0};
     std::atomic<uint64_t> held_{0}, up_{0}, down_{0}, inside_{0}, runs_{0}, peer_{0};

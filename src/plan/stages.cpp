@@ -34,41 +34,39 @@ void Executor::place_given(Flight& flight) {
 }
 
 // Backwards from what is wanted: a stage runs when a value it makes is needed and is nowhere, or when it changes a state.
-std::vector<bool> Executor::to_run(const Flight& flight) const {
-    std::vector<bool> runs(plan_.stages.size(), false);
-    std::vector<bool> needed(plan_.values.size(), false);
-    for (const Wanted& wanted : flight.wanted) needed[wanted.value] = true;
-    for (const Plan::Carried& carried : plan_.carried) needed[carried.value] = true;
+void Executor::to_run(Flight& flight) const {
+    flight.runs.assign(plan_.stages.size(), 0);
+    flight.needed.assign(plan_.values.size(), 0);
+    for (const Wanted& wanted : flight.wanted) flight.needed[wanted.value] = 1;
+    for (const Plan::Carried& carried : plan_.carried) flight.needed[carried.value] = 1;
     for (size_t s = plan_.stages.size(); s-- > 0;) {
-        const Stage& stage = plan_.stages[s];
         bool run = false;
-        for (const SlotUse& use : stage.uses) {
-            if (!use.written) continue;
+        for (const SlotUse& use : writes_[s])
             run |= plan_.values[use.value].kind == Kind::state
-                       ? !flight.ran[s]
-                       : needed[use.value] && !has_place(flight.frame->places[use.value], ports_);
-        }
-        runs[s] = run;
+                       ? flight.ran[s] == 0
+                       : flight.needed[use.value] != 0 && !has_place(flight.frame->places[use.value], ports_);
         if (!run) continue;
-        for (const SlotUse& use : stage.uses)
-            if (!use.written) needed[use.value] = true;
+        flight.runs[s] = 1;
+        if (s == 0) break;  // nothing before it makes what it reads
+        for (const SlotUse& use : plan_.stages[s].uses)
+            if (!use.written) flight.needed[use.value] = 1;
     }
-    return runs;
 }
 
 void Executor::execute(Flight& flight) {
     if (flight.ran.empty()) {
-        flight.ran.assign(plan_.stages.size(), false);
+        flight.ran.assign(plan_.stages.size(), 0);
         place_given(flight);
     }
     for (bool again = true; again;) {
         again = false;
         flight.later.clear();
         flight.results.clear();
-        const std::vector<bool> runs = to_run(flight);
+        to_run(flight);
+        const std::vector<char>& runs = flight.runs;
         for (uint32_t s = 0; s < plan_.stages.size() && !again;) {
             const uint32_t end = end_of_those_beside(runs, s);
-            if (runs[s] && !sum_together(flight, s, end))
+            if (runs[s] != 0 && !sum_together(flight, s, end))
                 again = !(end == s + 1 ? run_stage(flight, s) : run_stages(flight, s, end));
             s = end;
         }
@@ -119,14 +117,14 @@ bool Executor::run_stage(Flight& flight, uint32_t stage) {
 }
 
 // Those that run now on a port each.
-uint32_t Executor::end_of_those_beside(const std::vector<bool>& runs, uint32_t first) const {
+uint32_t Executor::end_of_those_beside(const std::vector<char>& runs, uint32_t first) const {
     uint32_t end = first + 1;
     const auto taken = [&](uint32_t stage) {
         for (uint32_t s = first; s < stage; ++s)
             if (port_now(s) == port_now(stage)) return true;
         return false;
     };
-    while (runs[first] && end < group_.size() && group_[end] == group_[first] && runs[end] && !taken(end)) ++end;
+    while (runs[first] != 0 && end < group_.size() && group_[end] == group_[first] && runs[end] != 0 && !taken(end)) ++end;
     return end;
 }
 
@@ -247,13 +245,14 @@ void Executor::hand_to_device(const Flight& flight, Ready& one) {
     Port& device = *ports_[one.port];
     const bool in_the_call = flight.now && device.in_host_memory() && one.stage >= tail_;
     one.point = device.run(*one.made->program, one.made->uses, one.workspace.get(), flight.cancel, in_the_call);
-    ++runs_[one.stage * ports_.size() + one.port];
+    std::atomic<uint64_t>& runs = runs_[one.stage * ports_.size() + one.port];
+    runs.store(runs.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);  // of a stage by one thread at a time
 }
 
 void Executor::ran_on(Flight& flight, const Ready& one) {
     const uint32_t stage = one.stage, port = one.port;
-    for (const SlotUse& use : plan_.stages[stage].uses) {
-        if (!use.written || plan_.values[use.value].kind != Kind::state) continue;
+    for (const SlotUse& use : writes_[stage]) {
+        if (plan_.values[use.value].kind != Kind::state) continue;
         states_[use.value].written = true;
         changed_state_ = true;
     }
@@ -267,7 +266,7 @@ void Executor::ran_on(Flight& flight, const Ready& one) {
         for (Place::Here& here : written.on) here.valid = false;
         written.on[port].valid = true;
     }
-    flight.ran[stage] = true;
+    flight.ran[stage] = 1;
 }
 
 void Executor::finish(Flight& flight) {
@@ -316,7 +315,7 @@ void Executor::carry(Flight& flight) {
     for (const Plan::Carried& carried : plan_.carried) {
         Place& place = flight.frame->places[carried.value];
         for (Place::Here& here : place.on) {
-            if (!here.valid) continue;
+            if (!here.valid || here.at == here.lent.get()) continue;  // that is another place's memory
             StateHold& hold = states_[carried.state];
             hold.at = {here.foreign ? here.foreign : here.own, here.offset};
             hold.written = true;

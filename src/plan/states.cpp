@@ -67,7 +67,7 @@ void Executor::restore_states(Flight& flight, const Error& error) {
             hold.at = {};
         }
     }
-    if (lost || keeps_state_) std::fill(flight.ran.begin(), flight.ran.end(), false);
+    if (lost || keeps_state_) std::ranges::fill(flight.ran, 0);
 }
 
 Located Executor::state(uint32_t value) {

@@ -42,7 +42,7 @@ std::vector<Point> Summing::sum(std::span<const Part> parts, uint32_t dtype, uin
     std::vector<Port::Needs> needs;
     std::vector<Point> points;
     for (const Part& part : parts) {
-        const std::pair<Storage*, bool> uses[] = {{part.from, false}, {part.to, true}};
+        const Port::Touch uses[] = {{part.from, false}, {part.to, true}};
         needs.push_back(part.port->needs_of(kQueue, uses, nullptr));
         points.push_back({kQueue, part.port->lanes_[kQueue].next + 1});
     }
@@ -61,7 +61,7 @@ std::vector<Point> Summing::sum(std::span<const Part> parts, uint32_t dtype, uin
         base::check(table_of(*parts[0].port)->sum(&span, dtype, elements, room.get()), "cannot add up", room);
     }
     for (size_t i = 0; i < parts.size(); ++i) {
-        const std::pair<Storage*, bool> uses[] = {{parts[i].from, false}, {parts[i].to, true}};
+        const Port::Touch uses[] = {{parts[i].from, false}, {parts[i].to, true}};
         parts[i].port->lanes_[kQueue].next = points[i].value;
         Port::note_uses(kQueue, uses, points[i], false);
         parts[i].port->peer_ += crossing(bytes, parts.size());

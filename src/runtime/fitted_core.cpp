@@ -77,9 +77,10 @@ std::vector<PlannedPart> FittedCore::planned_by_hand() const {
 }
 
 // What is streamed to a device that computes in host memory comes out of the same memory: only somebody's limit is a reason.
-bool FittedCore::streaming_helps() const {
-    const std::shared_ptr<plan::Port> port = plan::Port::of(devices_.front());
-    return !port->in_host_memory() || port->budget() != 0 || options_.budget != 0 || options_.weight_budget != 0;
+bool FittedCore::streaming_helps() const { return streaming_helps_on(*plan::Port::of(devices_.front())); }
+
+bool FittedCore::streaming_helps_on(const plan::Port& port) const {
+    return !port.in_host_memory() || port.budget() != 0 || options_.budget != 0 || options_.weight_budget != 0;
 }
 
 std::vector<PlannedPart> FittedCore::whole(std::vector<std::string>& notes) const {
@@ -155,7 +156,7 @@ uint64_t FittedCore::less() const {
 // not a byte is left at two looks in a row, that is no passing thing. What no plan with less is there for stays as it is.
 void FittedCore::heed_budget() {
     constexpr std::chrono::milliseconds kBetweenLooks(250);
-    if (!streams_ || replans_ == kMostReplans || !streaming_helps()) return;
+    if (!streams_ || replans_ == kMostReplans || !streaming_helps_on(*core().ports().front())) return;
     const auto now = std::chrono::steady_clock::now();
     if (now - looked_ < kBetweenLooks) return;
     looked_ = now;

@@ -46,6 +46,7 @@ private:
     [[nodiscard]] CoreOptions core_options() const;
     void make();
     [[nodiscard]] bool streaming_helps() const;
+    [[nodiscard]] bool streaming_helps_on(const plan::Port& port) const;
     [[nodiscard]] std::vector<PlannedPart> planned_by_hand() const;
     [[nodiscard]] std::vector<PlannedPart> whole(std::vector<std::string>& notes) const;
     void build(const std::vector<PlannedPart>& parts, const CoreOptions& options);

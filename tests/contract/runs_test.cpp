@@ -1,4 +1,8 @@
-// Module promises R1 to R8: runs and bindings, worst bindings first.
+// Module promises R1 to R9: runs and bindings, worst bindings first.
+#include <algorithm>
+#include <memory>
+
+#include "backplane/loans.h"
 #include "contract/module_under_test.hpp"
 
 namespace contract {
@@ -94,6 +98,30 @@ TEST_P(Runs, R8_EmptyTensorsRun) {
     ASSERT_NE(empty, nullptr);
     bp_buffer* nothing = buffer_of(0);
     EXPECT_EQ(run(empty, {bind(0, nothing, 0), bind(1, nothing, 0), bind(3, nothing, 0)}), BP_OK) << error.text;
+}
+
+TEST_P(Runs, R9_LentMemoryIsNeededWhileWorkUsesItAndIsWhateverIsAtItsPlace) {
+    const auto* loans = BP_HAS(api, extension) ? static_cast<const bp_loans*>(api->extension(module, BP_LOANS)) : nullptr;
+    if (loans == nullptr) GTEST_SKIP() << "this module takes no loans";
+    ASSERT_TRUE(BP_KNOWS(loans, copied_up_to));
+    ASSERT_NE(loans->alignment, 0U);
+    const size_t least = loans->alignment / sizeof(float);
+    auto memory = std::make_unique<float[]>(2 * least + 8);  // NOLINT(modernize-avoid-c-arrays): it goes before its buffer
+    const auto place = reinterpret_cast<uintptr_t>(memory.get());
+    float* const from = memory.get() + (loans->alignment - place % loans->alignment) % loans->alignment / sizeof(float);
+    float* const to = from + std::max<size_t>(least, 4);
+    bp_buffer *in = nullptr, *out = nullptr;
+    ASSERT_EQ(api->buffer_import(device, from, 16, &in, &error.error), BP_OK) << error.text;
+    ASSERT_EQ(api->buffer_import(device, to, 16, &out, &error.error), BP_OK) << error.text;
+    for (const float x : {1.0F, 5.0F}) {
+        std::fill_n(from, 4, x);
+        std::fill_n(to, 4, 9.0F);
+        EXPECT_EQ(run(program, {bind(0, in, 16), bind(1, b, 16), bind(3, out, 16)}), BP_OK) << error.text;
+        EXPECT_EQ(std::vector<float>(to, to + 4), std::vector<float>(4, x + 1));
+    }
+    memory.reset();
+    api->buffer_close(in);
+    api->buffer_close(out);
 }
 
 INSTANTIATE_TEST_SUITE_P(Contract, Runs, testing::Range<size_t>(0, modules().size()), module_name);
