@@ -28,17 +28,14 @@ void drop_unread(PlanNodes& plan) {
         wanted[id] = true;
     };
     for (const ValueId id : plan.outputs) want(id);
-    std::vector<FusedNode> kept;
-    kept.reserve(plan.nodes.size());
     for (size_t i = plan.nodes.size(); i-- > 0;) {
-        FusedNode& node = plan.nodes[i];
+        const FusedNode& node = plan.nodes[i];
         if (node.output >= wanted.size() || !wanted[node.output]) continue;
         for (const ValueId id : node.inputs) want(id);
         for (const PostOp& post : node.post) want(post.value);
-        kept.push_back(std::move(node));
     }
-    std::reverse(kept.begin(), kept.end());
-    plan.nodes = std::move(kept);
+    // A value has one node that makes it: by now those are wanted whose nodes are.
+    std::erase_if(plan.nodes, [&](const FusedNode& node) { return node.output >= wanted.size() || !wanted[node.output]; });
 }
 
 void take_bias(PlanNodes& plan) {

@@ -1,5 +1,8 @@
 #include "common/graph.hpp"
 
+#include <array>
+#include <charconv>
+
 namespace backplane::backend {
 
 int64_t Value::elements() const {
@@ -9,14 +12,25 @@ int64_t Value::elements() const {
 }
 
 std::string Value::text() const {
-    std::string out = sdk::dtype_info(dtype).name;
-    out += "[";
-    for (size_t i = 0; i < dim.size(); ++i) {
-        if (i != 0) out += ',';
-        out += std::to_string(dim[i]);
-    }
-    out += ']';
+    std::string out;
+    append_text(out);
     return out;
+}
+
+void Value::append_text(std::string& to) const {
+    to += sdk::dtype_info(dtype).name;
+    to += '[';
+    for (size_t i = 0; i < dim.size(); ++i) {
+        if (i != 0) to += ',';
+        append_number(to, dim[i]);
+    }
+    to += ']';
+}
+
+void append_number(std::string& to, int64_t number) {
+    std::array<char, 24> digits;  // NOLINT(cppcoreguidelines-pro-type-member-init): written before it is read
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+    to.append(digits.data(), static_cast<size_t>(end - digits.data()));
 }
 
 std::string Node::text() const {

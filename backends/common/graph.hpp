@@ -29,7 +29,10 @@ struct Value {
 
     [[nodiscard]] int64_t elements() const;
     [[nodiscard]] std::string text() const;  // "f32[1,3,8,8]"
+    void append_text(std::string& to) const;
 };
+// As std::to_string has it, without a string of its own: a plan has thousands of numbers in its labels.
+void append_number(std::string& to, int64_t number);
 
 struct Node {
     uint32_t op = 0;
@@ -72,5 +75,6 @@ Value read_tensor(const sdk::GraphView& graph, uint32_t index);
 // A node as those of one output that backends know: parts of a Split are each a Slice, with its index; what chooses values and positions is the
 // choice of the positions (its part 1), and the values are gathered by them. A recurrent one stays whole, with `more` outputs.
 std::vector<Node> read_nodes(const sdk::GraphView& graph, uint32_t index);
+void read_nodes(const sdk::GraphView& graph, uint32_t index, std::vector<Node>& into);  // behind what is there
 
 }  // namespace backplane::backend

@@ -18,9 +18,26 @@ void check_size(const Value& value, uint32_t index) {
     }
 }
 
+Value tensor_of(const sdk::GraphView& graph, uint32_t index, const bp_tensor& t) {
+    Value value;
+    value.dtype = t.dtype;
+    value.role = t.role;
+    value.tensor = index;
+    value.dim.reserve(t.rank);
+    for (uint32_t d = 0; d < t.rank; ++d) {
+        if (t.dim[d] < 0)
+            throw sdk::Failure(BP_UNSUPPORTED, "compile: tensor " + std::to_string(index) +
+                                                   " has a symbolic dimension; compile the graph once per size");
+        value.dim.push_back(t.dim[d]);
+    }
+    check_size(value, index);
+    value.bytes = graph.bytes(t);
+    return value;
+}
+
 Value import_tensor(const sdk::GraphView& graph, uint32_t index) {
     const bp_tensor t = graph.tensor(index);
-    Value value = read_tensor(graph, index);
+    Value value = tensor_of(graph, index, t);
     if (t.role == BP_ROLE_CONSTANT) {
         if (t.data.size < value.bytes || (t.data.data == nullptr && value.bytes != 0))
             throw sdk::Failure(BP_INVALID, "graph is not valid: constant tensor " + std::to_string(index) + " has " +
@@ -123,25 +140,15 @@ std::vector<Node> parts_of_top_k(const Node& top, const std::vector<ValueId>& ou
 
 }  // namespace
 
-Value read_tensor(const sdk::GraphView& graph, uint32_t index) {
-    const bp_tensor t = graph.tensor(index);
-    Value value;
-    value.dtype = t.dtype;
-    value.role = t.role;
-    value.tensor = index;
-    value.dim.reserve(t.rank);
-    for (uint32_t d = 0; d < t.rank; ++d) {
-        if (t.dim[d] < 0)
-            throw sdk::Failure(BP_UNSUPPORTED, "compile: tensor " + std::to_string(index) +
-                                                   " has a symbolic dimension; compile the graph once per size");
-        value.dim.push_back(t.dim[d]);
-    }
-    check_size(value, index);
-    value.bytes = graph.bytes(t);
-    return value;
-}
+Value read_tensor(const sdk::GraphView& graph, uint32_t index) { return tensor_of(graph, index, graph.tensor(index)); }
 
 std::vector<Node> read_nodes(const sdk::GraphView& graph, uint32_t index) {
+    std::vector<Node> nodes;
+    read_nodes(graph, index, nodes);
+    return nodes;
+}
+
+void read_nodes(const sdk::GraphView& graph, uint32_t index, std::vector<Node>& into) {
     const bp_node n = graph.node(index);
     Node node;
     node.op = n.op;
@@ -149,23 +156,26 @@ std::vector<Node> read_nodes(const sdk::GraphView& graph, uint32_t index) {
     if (n.name != nullptr) node.name = n.name;
     node.inputs.reserve(n.inputs);
     for (uint32_t k = 0; k < n.inputs; ++k) node.inputs.push_back(graph.input(n, k));
-    std::vector<ValueId> outputs;
-    outputs.reserve(n.outputs);
-    for (uint32_t k = 0; k < n.outputs; ++k) outputs.push_back(graph.output(n, k));
     node.attributes.reserve(n.attributes);
     for (uint32_t k = 0; k < n.attributes; ++k) node.attributes.push_back(import_attribute(graph.attribute(n, k)));
-    if (node.op == BP_OP_split) return slices_of(graph, node, outputs);
-    if (node.op == BP_OP_top_k) return parts_of_top_k(node, outputs);
+    if (node.op == BP_OP_split || node.op == BP_OP_top_k) {
+        std::vector<ValueId> outputs;
+        outputs.reserve(n.outputs);
+        for (uint32_t k = 0; k < n.outputs; ++k) outputs.push_back(graph.output(n, k));
+        for (Node& part : node.op == BP_OP_split ? slices_of(graph, node, outputs) : parts_of_top_k(node, outputs))
+            into.push_back(std::move(part));
+        return;
+    }
     const backplane::ops::Description* op = backplane::ops::find(node.op);
     const size_t wanted = op != nullptr ? op->outputs.size() : 1;
-    if (outputs.size() != wanted || std::find(outputs.begin(), outputs.end(), BP_NO_TENSOR) != outputs.end())
+    bool all = n.outputs == wanted;
+    for (uint32_t k = 0; k < n.outputs && all; ++k) all = graph.output(n, k) != BP_NO_TENSOR;
+    if (!all)
         throw sdk::Failure(BP_INVALID, "graph is not valid: " + node.text() + " must have " +
                                            (wanted == 1 ? "one output" : std::to_string(wanted) + " outputs"));
-    node.output = outputs[0];
-    node.more.assign(outputs.begin() + 1, outputs.end());
-    std::vector<Node> alone;
-    alone.push_back(std::move(node));  // which a list in braces would copy
-    return alone;
+    node.output = graph.output(n, 0);
+    for (uint32_t k = 1; k < n.outputs; ++k) node.more.push_back(graph.output(n, k));
+    into.push_back(std::move(node));
 }
 
 ImportedGraph read_graph(const bp_graph* from) {
@@ -182,7 +192,10 @@ ImportedGraph read_graph(const bp_graph* from) {
         if (v.role == BP_ROLE_OUTPUT || v.state != kNone) plan.outputs.push_back(i);
     }
     for (uint32_t i = 0; i < graph.nodes(); ++i) {
-        for (Node& node : read_nodes(graph, i)) {
+        const size_t before = plan.nodes.size();
+        read_nodes(graph, i, plan.nodes);
+        for (size_t k = before; k < plan.nodes.size(); ++k) {
+            const Node& node = plan.nodes[k];
             for (const ValueId v : node.inputs)
                 if (v != kNone && !written[v])
                     throw sdk::Failure(BP_INVALID, "graph is not valid: " + node.text() + " reads tensor " +
@@ -195,7 +208,6 @@ ImportedGraph read_graph(const bp_graph* from) {
             };
             write(node.output);
             std::for_each(node.more.begin(), node.more.end(), write);
-            plan.nodes.push_back(std::move(node));
         }
     }
     return plan;

@@ -18,7 +18,7 @@ FusedNode cast_node(ValueId from, ValueId to, uint32_t dtype, const Node& like) 
 
 bool PlanNodes::is_output(ValueId value) const { return std::find(outputs.begin(), outputs.end(), value) != outputs.end(); }
 
-Readers::Readers(const PlanNodes& plan) {
+Readers::Readers(const PlanNodes& plan, size_t values) : of_(values) {
     for (const ValueId id : plan.outputs) at(id).output = true;
     for (uint32_t i = 0; i < plan.nodes.size(); ++i) {
         at(plan.nodes[i].output).maker = i;
@@ -26,20 +26,9 @@ Readers::Readers(const PlanNodes& plan) {
     }
 }
 
-Readers::Of& Readers::at(ValueId value) {
-    if (value >= of_.size()) of_.resize(std::max<size_t>(value + size_t{1}, of_.size() * 2));
+Readers::Of& Readers::grown_to(ValueId value) {
+    of_.resize(std::max<size_t>(value + size_t{1}, of_.size() * 2));
     return of_[value];
-}
-
-void Readers::note(const FusedNode& node, uint32_t index, int sign) {
-    const auto read = [&](ValueId value) {
-        if (value == kNone) return;
-        Of& of = at(value);
-        of.times += static_cast<uint32_t>(sign);
-        of.sum += sign * int64_t{index};
-    };
-    for (const ValueId value : node.inputs) read(value);
-    for (const PostOp& post : node.post) read(post.value);
 }
 
 }  // namespace backplane::backend

@@ -36,7 +36,11 @@ struct PlanNodes {
 // Who makes and reads each value, found in one pass over the nodes. Whoever changes nodes says so (add, drop), or makes it anew.
 class Readers {
 public:
-    explicit Readers(const PlanNodes& plan);
+    // `values`: how many there are, where that is known.
+    explicit Readers(const PlanNodes& plan, size_t values = 0);
+    template <typename Plan>
+    requires requires(const Plan& plan) { plan.values.size(); }
+    explicit Readers(const Plan& plan) : Readers(plan, plan.values.size()) {}
 
     // How often a value is read, fused post-ops included: a node may name it twice.
     [[nodiscard]] uint32_t times(ValueId value) const { return value < of_.size() ? of_[value].times : 0; }
@@ -55,8 +59,18 @@ private:
         int64_t sum = 0;  // of the indices of the nodes that read it
         bool output = false;
     };
-    void note(const FusedNode& node, uint32_t index, int sign);
-    Of& at(ValueId value);
+    void note(const FusedNode& node, uint32_t index, int sign) {
+        for (const ValueId value : node.inputs) note(value, index, sign);
+        for (const PostOp& post : node.post) note(post.value, index, sign);
+    }
+    void note(ValueId value, uint32_t index, int sign) {
+        if (value == kNone) return;
+        Of& of = at(value);
+        of.times += static_cast<uint32_t>(sign);
+        of.sum += sign * int64_t{index};
+    }
+    Of& at(ValueId value) { return value < of_.size() ? of_[value] : grown_to(value); }
+    Of& grown_to(ValueId value);
     std::vector<Of> of_;
 };
 
@@ -144,7 +158,11 @@ std::vector<bp_slot> told_slots(const std::vector<S>& slots, uint64_t alignment)
 // "Softmax f32[2,5]", for the program's summary; `values`: a plan, or what lowers it.
 template <typename Values>
 std::string step_label(const Values& values, const Node& node) {
-    return std::string(sdk::op_name(node.op)).append(" ").append(values[node.output].text());
+    std::string label;
+    label.reserve(48);
+    label.append(sdk::op_name(node.op)).append(" ");
+    values[node.output].append_text(label);
+    return label;
 }
 
 // The graph as a plan of the backend's own, a PlanOf. Throws as read_graph does.
@@ -154,8 +172,8 @@ Plan plan_of(const bp_graph* graph) {
     Plan plan;
     plan.values.reserve(read.values.size());
     plan.nodes.reserve(read.nodes.size());
-    for (Value& value : read.values) plan.values.push_back({std::move(value)});
-    for (Node& node : read.nodes) plan.nodes.push_back({std::move(node), {}});
+    for (Value& value : read.values) static_cast<Value&>(plan.values.emplace_back()) = std::move(value);
+    for (Node& node : read.nodes) static_cast<Node&>(plan.nodes.emplace_back()) = std::move(node);
     plan.outputs = std::move(read.outputs);
     return plan;
 }

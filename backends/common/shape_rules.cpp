@@ -12,22 +12,41 @@ backplane::ops::Operand operand_of(const Value* value) {
     return operand;
 }
 
+// As many operands as are wanted, on the stack where they are few.
+template <size_t kFew>
+class Operands {
+public:
+    explicit Operands(size_t count)
+        : many_(count > few_.size() ? count : 0), all_(many_.empty() ? std::span(few_).first(count) : std::span(many_)) {}
+    Operands(const Operands&) = delete;
+    Operands& operator=(const Operands&) = delete;
+    [[nodiscard]] std::span<backplane::ops::Operand> all() const { return all_; }
+
+private:
+    std::array<backplane::ops::Operand, kFew> few_;
+    std::vector<backplane::ops::Operand> many_;
+    std::span<backplane::ops::Operand> all_;
+};
+
 }  // namespace
 
-Verdict check_shapes(const Node& node, const std::vector<const Value*>& inputs, const Value& output,
+Verdict check_shapes(const Node& node, std::span<const Value* const> inputs, const Value& output,
                      const std::vector<const Value*>& more) {
     const backplane::ops::Description* op = backplane::ops::find(node.op);
     if (op == nullptr) return {BP_WHY_OP, node.text() + " is an op that this module does not know"};
-    std::vector<backplane::ops::Operand> operands;
-    operands.reserve(inputs.size());
-    for (const Value* input : inputs) operands.push_back(operand_of(input));
+    const Operands<4> given(inputs.size());
+    const std::span<backplane::ops::Operand> operands = given.all();
+    for (size_t k = 0; k < inputs.size(); ++k) operands[k] = operand_of(inputs[k]);
     try {
         backplane::ops::AnyAttributes attributes(*op);
         backplane::ops::apply(*op, node.attributes, attributes.get());
-        std::vector<backplane::ops::Operand> results(op->outputs_of({*op, operands, attributes.get()}));
+        const Operands<1> made(op->outputs_of({*op, operands, attributes.get()}));
+        const std::span<backplane::ops::Operand> results = made.all();
         backplane::ops::check(*op, operands, attributes.get(), results);
         for (size_t k = 0; k <= more.size(); ++k) {
-            const backplane::ops::Operand& result = results.at(node.part + k);
+            backplane::ops::require(node.part + k < results.size(),
+                                    [&] { return "has " + std::to_string(results.size()) + " outputs, more are stated"; });
+            const backplane::ops::Operand& result = results[node.part + k];
             const backplane::ops::Operand stated = operand_of(k == 0 ? &output : more[k - 1]);
             backplane::ops::require(result.dims == stated.dims && result.dtype == stated.dtype, [&] {
                 return "gives " + std::string(backplane::ops::type_name(result.dtype)) + " " +

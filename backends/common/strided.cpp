@@ -23,12 +23,14 @@ StridedView sliced(const Node& node, std::vector<int64_t> strides) {
 std::vector<size_t> transpose_order(const Node& node, size_t rank) {
     const backplane::ops::List perm = node.as<backplane::ops::TransposeAttributes>().perm;
     std::vector<size_t> order;
+    order.reserve(rank);
     for (size_t d = 0; d < rank; ++d) order.push_back(d < perm.size() ? static_cast<size_t>(perm[d]) : rank - 1 - d);
     return order;
 }
 
 StridedView transposed(const Node& node, const std::vector<int64_t>& strides) {
     StridedView view{node.inputs[0], 0, {}};
+    view.strides.reserve(strides.size());
     for (const size_t axis : transpose_order(node, strides.size())) view.strides.push_back(strides[axis]);
     return view;
 }

@@ -36,11 +36,15 @@ struct LoopNest : backend::Loops<K> {
 template <size_t K>
 LoopNest<K> simplify(const std::vector<int64_t>& size, const std::array<std::vector<int64_t>, K>& stride) {
     std::vector<size_t> order;
+    order.reserve(size.size());
     for (size_t d = 0; d < size.size(); ++d)
         if (size[d] != 1) order.push_back(d);
     for (size_t i = 1; i < order.size(); ++i)  // stable insertion sort, descending stride
         for (size_t j = i; j > 0 && stride[0][order[j - 1]] < stride[0][order[j]]; --j) std::swap(order[j - 1], order[j]);
     LoopNest<K> out;
+    const size_t room = order.size() + 1;
+    out.size.reserve(room);
+    for (auto& s : out.stride) s.reserve(room);
     for (const size_t d : order) out.add(d, size, stride);
     if (out.size.empty()) {
         out.size.push_back(1);

@@ -70,7 +70,8 @@ void Lowering::place_packed() {
             continue;
         }
         Step step;
-        step.label = "pack " + plan[one.weight].text();
+        step.label = "pack ";
+        plan[one.weight].append_text(step.label);
         step.reads = {one.weight};
         step.writes = {one.made};
         step.run = [weight = one.weight, id = one.made, pack = std::move(one.pack)](const Run& run) {

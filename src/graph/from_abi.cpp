@@ -125,7 +125,7 @@ private:
 
 TensorInfo read_tensor(const Reader& reader, uint32_t i) {
     const bp_tensor from = reader.view().tensor(i);
-    const std::string what = "graph is not valid: tensor " + std::to_string(i);
+    const auto what = [&] { return "graph is not valid: tensor " + std::to_string(i); };
     TensorInfo t;
     if (from.name != nullptr) t.name = from.name;
     t.dtype = reader.dtype(i);
@@ -139,7 +139,7 @@ TensorInfo read_tensor(const Reader& reader, uint32_t i) {
     if (t.role == Role::constant) {
         const uint64_t size = bytes(t.dtype, t.shape);
         if (from.data.size != size || (size != 0 && from.data.data == nullptr))
-            throw Error(Code::invalid, what + ": a constant of " + std::to_string(size) + " bytes comes with " +
+            throw Error(Code::invalid, what() + ": a constant of " + std::to_string(size) + " bytes comes with " +
                                            std::to_string(from.data.data == nullptr ? 0 : from.data.size));
         t.data.resize(size);
         if (size != 0) std::memcpy(t.data.data(), from.data.data, size);

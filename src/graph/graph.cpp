@@ -87,18 +87,18 @@ const std::vector<TensorInfo>& Graph::tensors() const noexcept {
 const std::vector<Node>& Graph::nodes() const noexcept { return held_ != nullptr ? held_->nodes : none<Node>(); }
 
 TensorId Graph::input(std::string name, DType dtype, Shape shape) {
-    graph::check_tensor("input " + in_quotes(name), dtype, shape);
+    graph::check_tensor([&] { return "input " + in_quotes(name); }, dtype, shape);
     change().take_name(Role::input, name, "input");
     return append(change().tensors, {std::move(name), dtype, Role::input, std::move(shape), 0, {}, 0});
 }
 
 TensorId Graph::weight(std::string name, DType dtype, Shape shape, uint64_t content) {
-    graph::check_tensor("weight " + in_quotes(name), dtype, shape);
+    graph::check_tensor([&] { return "weight " + in_quotes(name); }, dtype, shape);
     return append(change().tensors, {std::move(name), dtype, Role::weight, std::move(shape), content, {}, 0});
 }
 
 TensorId Graph::constant(std::string name, DType dtype, Shape shape, std::vector<std::byte> data) {
-    graph::check_tensor("constant " + in_quotes(name), dtype, shape);
+    graph::check_tensor([&] { return "constant " + in_quotes(name); }, dtype, shape);
     const uint64_t size = bytes(dtype, shape);
     if (data.size() != size)
         throw Error(Code::invalid, "constant " + in_quotes(name) + ": " + name_of(dtype) + " " + to_string(shape) + " has " +
@@ -112,7 +112,7 @@ TensorId Graph::constant(float value) {
 }
 
 TensorId Graph::state(std::string name, DType dtype, Shape shape) {
-    graph::check_tensor("state " + in_quotes(name), dtype, shape);
+    graph::check_tensor([&] { return "state " + in_quotes(name); }, dtype, shape);
     change().take_name(Role::state, name, "state");
     return append(change().tensors, {std::move(name), dtype, Role::state, std::move(shape), 0, {}, 0});
 }
@@ -130,13 +130,13 @@ std::vector<TensorId> Graph::add_all(Op op, std::span<const TensorId> inputs, co
     const graph::OpDefinition* definition = graph::find_op(op);
     if (definition == nullptr)
         throw Error(Code::invalid, "there is no op with the id " + std::to_string(static_cast<uint32_t>(op)));
-    std::vector<graph::Operand> operands;
-    operands.reserve(inputs.size());
-    for (const TensorId id : inputs) {
+    std::vector<ops::Operand> operands(inputs.size());
+    for (size_t k = 0; k < inputs.size(); ++k) {
+        const TensorId id = inputs[k];
         if (id.valid() && id.index >= known.size())
             throw Error(Code::invalid,
                         std::string(definition->name()) + ": the graph has no tensor " + std::to_string(id.index));
-        operands.push_back(id.valid() ? graph::Operand{known[id.index].dtype, known[id.index].shape} : graph::Operand{});
+        if (id.valid()) operands[k] = graph::operand_of(known[id.index].dtype, known[id.index].shape);
     }
     graph::CheckedNode checked = graph::check_node(*definition, name, operands, attributes);
     std::vector<TensorId> outputs;

@@ -44,9 +44,19 @@ struct GraphAccess {
 
 namespace graph {
 
-// Throws Error(invalid) that begins with `what` when there can be no such tensor: unknown dtype, a rank over 8, a
-// negative extent, too many elements, a block type whose last axis is no whole number of blocks.
-void check_tensor(const std::string& what, DType dtype, const Shape& shape);
+// Throws Error(invalid) when there can be no such tensor: unknown dtype, a rank over 8, a negative extent, too many elements, a block type whose last
+// axis is no whole number of blocks.
+void check_tensor(DType dtype, const Shape& shape);
+
+// The same, with words before it. `what` gives them: nothing is put together while all is well.
+template <typename What>
+void check_tensor(const What& what, DType dtype, const Shape& shape) {
+    try {
+        check_tensor(dtype, shape);
+    } catch (const Error& e) {
+        throw Error(e.code(), what() + ": " + e.what());
+    }
+}
 
 }  // namespace graph
 }  // namespace backplane

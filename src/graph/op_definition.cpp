@@ -14,13 +14,6 @@ std::string label(const OpDefinition& definition, std::string_view node) {
     return text;
 }
 
-// Shapes of a graph's tensors have passed check_tensor: no rank over 8.
-backplane::ops::Operand operand_of(const Operand& from) {
-    backplane::ops::Operand to{static_cast<uint32_t>(from.dtype), {}};
-    for (const int64_t extent : from.shape) to.dims.push_back(extent);
-    return to;
-}
-
 backplane::ops::List list_of(uint32_t id, std::span<const int64_t> from) {
     backplane::ops::List list;
     backplane::ops::require_attribute(from.size() <= list.items.size(), [&] {
@@ -61,22 +54,25 @@ Attribute attribute_of(const backplane::ops::AttributeValue& from) {
 }
 
 // Throws backplane::ops::Refusal.
-CheckedNode check(const backplane::ops::Description& op, std::span<const Operand> inputs,
+CheckedNode check(const backplane::ops::Description& op, std::span<const backplane::ops::Operand> operands,
                   std::span<const Attribute> attributes, Form form) {
-    std::vector<backplane::ops::Operand> operands;
-    operands.reserve(inputs.size());
-    for (const Operand& input : inputs) operands.push_back(operand_of(input));
     std::vector<backplane::ops::AttributeValue> stated;
+    stated.reserve(attributes.size());
     for (const Attribute& a : attributes) stated.push_back(value_of(a, op.find(static_cast<uint32_t>(a.id))));
     backplane::ops::AnyAttributes values(op);
     backplane::ops::check_operands({op, operands, values.get()});
     backplane::ops::apply(op, stated, values.get());
-    std::vector<backplane::ops::Operand> outputs(op.outputs_of({op, operands, values.get()}));
+    backplane::ops::Operand alone;  // of most ops the only one
+    const uint32_t count = op.outputs_of({op, operands, values.get()});
+    std::vector<backplane::ops::Operand> several(count > 1 ? count : 0);
+    const std::span<backplane::ops::Operand> outputs = count > 1 ? std::span(several) : std::span(&alone, count);
     // What comes in its final form is checked as it came; completing it then only states what was left to its default.
     if (form == Form::final) backplane::ops::check(op, operands, values.get(), outputs);
     backplane::ops::complete(op, operands, values.get());
     if (form == Form::written) backplane::ops::check(op, operands, values.get(), outputs);
     CheckedNode checked;
+    checked.outputs.reserve(outputs.size());
+    checked.attributes.reserve(op.attributes.size());
     for (const backplane::ops::Operand& output : outputs)
         checked.outputs.push_back({static_cast<DType>(output.dtype), Shape(output.dims.begin(), output.dims.end())});
     for (const backplane::ops::AttributeRule& rule : op.attributes) {
@@ -90,11 +86,26 @@ CheckedNode check(const backplane::ops::Description& op, std::span<const Operand
 
 }  // namespace
 
+backplane::ops::Operand operand_of(DType dtype, const Shape& shape) {
+    backplane::ops::Operand to{static_cast<uint32_t>(dtype), {}};
+    for (const int64_t extent : shape) to.dims.push_back(extent);
+    return to;
+}
+
 CheckedNode check_node(const OpDefinition& definition, std::string_view node, std::span<const Operand> inputs,
                        std::span<const Attribute> attributes, Form form) {
+    std::vector<backplane::ops::Operand> operands;
+    operands.reserve(inputs.size());
+    for (const Operand& input : inputs) operands.push_back(operand_of(input.dtype, input.shape));
+    return check_node(definition, node, operands, attributes, form);
+}
+
+CheckedNode check_node(const OpDefinition& definition, std::string_view node,
+                       std::span<const backplane::ops::Operand> inputs, std::span<const Attribute> attributes, Form form) {
     try {
         CheckedNode checked = check(definition.description, inputs, attributes, form);
-        for (const Operand& output : checked.outputs) check_tensor(label(definition, node), output.dtype, output.shape);
+        for (const Operand& output : checked.outputs)
+            check_tensor([&] { return label(definition, node); }, output.dtype, output.shape);
         return checked;
     } catch (const backplane::ops::Refusal& refusal) {
         throw Error(Code::invalid, label(definition, node) + ": " + refusal.text);

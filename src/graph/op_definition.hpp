@@ -63,6 +63,11 @@ enum class Form { written, final };
 // Checks arity, types and attributes, fills in defaults, and applies the shape rule. Throws Error(invalid), "Conv 'name': why".
 CheckedNode check_node(const OpDefinition& definition, std::string_view node, std::span<const Operand> inputs,
                        std::span<const Attribute> attributes, Form form = Form::written);
+// The same of operands as rules see them, which operand_of() makes: of a shape that has passed check_tensor.
+backplane::ops::Operand operand_of(DType dtype, const Shape& shape);
+CheckedNode check_node(const OpDefinition& definition, std::string_view node,
+                       std::span<const backplane::ops::Operand> inputs, std::span<const Attribute> attributes,
+                       Form form = Form::written);
 
 // A namespace for each, so that files of ops can share a compilation.
 #define BP_OP_DECLARATION(id, identifier, name) \

@@ -77,14 +77,10 @@ std::string to_string(const Shape& shape) {
     return text + "]";
 }
 
-void graph::check_tensor(const std::string& what, DType dtype, const Shape& shape) {
-    try {
-        if (shape.size() > BP_MAX_RANK)
-            throw Error(Code::invalid, "rank " + std::to_string(shape.size()) + " is over " + std::to_string(BP_MAX_RANK));
-        static_cast<void>(bytes(dtype, shape));
-    } catch (const Error& e) {
-        throw Error(e.code(), what + ": " + e.what());
-    }
+void graph::check_tensor(DType dtype, const Shape& shape) {
+    if (shape.size() > BP_MAX_RANK)
+        throw Error(Code::invalid, "rank " + std::to_string(shape.size()) + " is over " + std::to_string(BP_MAX_RANK));
+    static_cast<void>(bytes(dtype, shape));
 }
 
 }  // namespace backplane

@@ -4,21 +4,26 @@
 
 namespace backplane::plan {
 
-size_t ImageKeyHash::operator()(const ImageKey& key) const noexcept {
-    size_t hash = std::hash<std::string>()(key.name);
+size_t ImageKeyHash::operator()(const ImageKeyView& key) const noexcept {
+    size_t hash = std::hash<std::string_view>()(key.name);
     for (const uint64_t part :
          {static_cast<uint64_t>(reinterpret_cast<uintptr_t>(key.source)), key.content, key.layout, key.bytes})
         hash = hash * 31 + std::hash<uint64_t>()(part);
     return hash;
 }
 
-Residency::Interest Residency::interest(const ImageKey& key) {
+Residency::Interest Residency::interest(const ImageKeyView& wanted) {
     const std::lock_guard lock(mutex_);
-    std::weak_ptr<Entry>& there = entries_[key];
-    if (Interest entry = there.lock()) return entry;
+    const auto known = entries_.find(wanted);
+    if (known != entries_.end())
+        if (Interest entry = known->second.lock()) return entry;
     auto made = std::make_shared<Entry>();
-    made->key = key;
-    there = made;
+    made->key = {wanted.source, wanted.content, std::string(wanted.name), wanted.layout, wanted.bytes};
+    if (known != entries_.end()) {
+        known->second = made;
+    } else {
+        entries_.emplace(made->key, made);
+    }
     if (entries_.size() >= looked_through_at_) {
         std::erase_if(entries_, [](const auto& e) { return e.second.expired(); });
         looked_through_at_ = std::max<size_t>(64, 2 * entries_.size());

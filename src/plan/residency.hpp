@@ -12,6 +12,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -19,16 +20,36 @@
 
 namespace backplane::plan {
 
+// What an image is looked for by: no text is copied for one that is known.
+struct ImageKeyView {
+    const void* source = nullptr;
+    uint64_t content = 0;
+    std::string_view name;
+    uint64_t layout = 0;
+    uint64_t bytes = 0;
+    bool operator==(const ImageKeyView&) const = default;
+};
 struct ImageKey {
     const void* source = nullptr;  // whose name it is; null: `content` says it for everybody
     uint64_t content = 0;          // a hash of the bytes, 0: `name` stands for them
     std::string name;
     uint64_t layout = 0;  // as in bp_slot
     uint64_t bytes = 0;
-    bool operator==(const ImageKey&) const = default;
+    [[nodiscard]] ImageKeyView view() const noexcept { return {source, content, name, layout, bytes}; }
 };
 struct ImageKeyHash {
-    size_t operator()(const ImageKey& key) const noexcept;
+    using is_transparent = void;
+    size_t operator()(const ImageKeyView& key) const noexcept;
+    size_t operator()(const ImageKey& key) const noexcept { return (*this)(key.view()); }
+};
+struct ImageKeyEqual {
+    using is_transparent = void;
+    static ImageKeyView view(const ImageKey& key) noexcept { return key.view(); }
+    static ImageKeyView view(const ImageKeyView& key) noexcept { return key; }
+    template <typename A, typename B>
+    bool operator()(const A& a, const B& b) const noexcept {
+        return view(a) == view(b);
+    }
 };
 
 class Residency {
@@ -48,7 +69,7 @@ public:
 
     explicit Residency(Port& port) : port_(port) {}
 
-    [[nodiscard]] Interest interest(const ImageKey& key);
+    [[nodiscard]] Interest interest(const ImageKeyView& key);
     // The image's bytes, made if they are not there. Whoever holds them keeps them.
     Bytes acquire(const Interest& image, const Make& make);
     // The same, but answers false where others would have to go.
@@ -65,7 +86,7 @@ public:
 private:
     Port& port_;
     mutable std::mutex mutex_;  // of the map and the clock
-    std::unordered_map<ImageKey, std::weak_ptr<Entry>, ImageKeyHash> entries_;
+    std::unordered_map<ImageKey, std::weak_ptr<Entry>, ImageKeyHash, ImageKeyEqual> entries_;
     size_t looked_through_at_ = 64;  // entries: then those that nobody wants any more are let go of
     uint64_t clock_ = 0, copied_ = 0;
 };

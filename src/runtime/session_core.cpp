@@ -1,6 +1,7 @@
 #include "runtime/session_core.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "runtime/tensor_access.hpp"
 
@@ -55,20 +56,22 @@ SessionCore::SessionCore(const std::vector<Device>& devices, const Graph& graph,
         std::move(made.begin(), made.end(), pieces_.begin());
     }
     plan::Plan made = make_plan(options);
-    const auto entries = [&](Role role, std::vector<Named>& into) {
-        for (const TensorId id : graph_.with_role(role)) {
-            if (graph_[id].state_in != 0) continue;
-            into.push_back({graph_[id].name, id, value_of(made, id), bytes(graph_[id].dtype, graph_[id].shape)});
-        }
-    };
-    entries(Role::input, inputs_);
-    entries(Role::output, outputs_);
-    entries(Role::state, states_);
+    for (uint32_t t = 0; t < graph_.tensors().size(); ++t) {
+        const TensorInfo& tensor = graph_.tensors()[t];
+        std::vector<Named>* const into = tensor.role == Role::input    ? &inputs_
+                                         : tensor.role == Role::output ? &outputs_
+                                         : tensor.role == Role::state  ? &states_
+                                                                       : nullptr;
+        if (into == nullptr || tensor.state_in != 0) continue;
+        const TensorId id{t};
+        into->push_back({tensor.name, id, value_of(made, id), bytes(tensor.dtype, tensor.shape)});
+    }
     executor_ = std::make_unique<plan::Executor>(
         std::move(made), ports_, [this](uint32_t stage, uint32_t port) { return program(stage, port); },
         [this](uint32_t, uint32_t stage, const std::shared_ptr<const plan::Program>& program, uint32_t slot) {
             const TensorId tensor{program->facts().slots[slot].tensor};
-            return image_of(weights_, graph_of(stage), tensor, program, slot,
+            if (!is_origin_of(origin_, graph_of(stage), program)) origin_ = origin_of(*weights_, graph_of(stage), program);
+            return image_of(weights_, origin_, tensor, program, slot,
                             parts_[stage].streamed.contains(whole_of(stage, tensor.index).index));
         },
         weights_->session_holder);
@@ -82,6 +85,22 @@ SessionCore::SessionCore(const std::vector<Device>& devices, const Graph& graph,
 
 SessionCore::~SessionCore() = default;
 
+// Where a weight of this name and size is, or would be.
+SessionCore::KnownWeight& SessionCore::known_weight(std::string_view name, uint64_t bytes) {
+    if (known_weights_.empty()) {
+        const auto weights = std::ranges::count(graph_.tensors(), Role::weight, &TensorInfo::role);
+        known_weights_.resize(std::bit_ceil(2 * static_cast<size_t>(weights) + 1));
+    }
+    const size_t mask = known_weights_.size() - 1;
+    for (size_t at = std::hash<std::string_view>()(name) + bytes;; ++at) {
+        KnownWeight& one = known_weights_[at & mask];
+        if (one.value != kNoValue && (one.bytes != bytes || one.name != name)) continue;
+        one.name = name;
+        one.bytes = bytes;
+        return one;
+    }
+}
+
 uint32_t SessionCore::value_of(plan::Plan& plan, TensorId whole) {
     const TensorInfo& tensor = graph_[whole];
     uint32_t& value = values_[whole.index];
@@ -90,8 +109,9 @@ uint32_t SessionCore::value_of(plan::Plan& plan, TensorId whole) {
     value = static_cast<uint32_t>(plan.values.size());
     if (tensor.role == Role::weight) {
         // A weight that a graph has several times, for each step of a cell that is written out, is on the device once.
-        const auto [known, fresh] = weight_values_.try_emplace({tensor.name, size}, value);
-        if (!fresh) return value = known->second;
+        KnownWeight& known = known_weight(tensor.name, size);
+        if (known.value != kNoValue) return value = known.value;
+        known.value = value;
     }
     plan.values.push_back({tensor.name.empty() ? part_name(whole) : tensor.name, kind_of(tensor.role), size});
     return value;

@@ -8,7 +8,6 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "backplane/runtime.hpp"
@@ -66,21 +65,17 @@ public:
     [[nodiscard]] const std::vector<std::shared_ptr<plan::Port>>& ports() const noexcept { return ports_; }
 
 private:
+    static constexpr uint32_t kNoValue = UINT32_MAX;
     struct Named {
         std::string name;
         TensorId tensor;
         uint32_t value = 0;
         uint64_t bytes = 0;
     };
-    struct WeightName {
+    struct KnownWeight {
         std::string_view name;  // the graph's
         uint64_t bytes = 0;
-        bool operator==(const WeightName&) const = default;
-        struct Hash {
-            size_t operator()(const WeightName& of) const noexcept {
-                return std::hash<std::string_view>()(of.name) ^ std::hash<uint64_t>()(of.bytes);
-            }
-        };
+        uint32_t value = kNoValue;  // kNoValue: none has this place
     };
     [[nodiscard]] std::shared_ptr<const plan::Program> program(uint32_t part, uint32_t port);
     void add_values(plan::Plan& plan, plan::Stage& stage, uint32_t part);
@@ -88,13 +83,12 @@ private:
         return pieces_[part] ? pieces_[part]->whole.at(tensor) : TensorId{tensor};
     }
     [[nodiscard]] uint32_t value_of(plan::Plan& plan, TensorId whole);
+    [[nodiscard]] KnownWeight& known_weight(std::string_view name, uint64_t bytes);
     [[nodiscard]] plan::Plan make_plan(const CoreOptions& options);
     [[nodiscard]] const Graph& graph_of(uint32_t part) const { return pieces_[part] ? pieces_[part]->graph : graph_; }
     [[nodiscard]] const Named& named(const std::vector<Named>& all, const char* what, std::string_view name) const;
     void check(const Named& port, const char* what, uint64_t bytes, const Tensor* tensor) const;
     void place(std::span<const Input> inputs, std::span<const Output> outputs);
-
-    static constexpr uint32_t kNoValue = UINT32_MAX;
 
     Graph graph_;
     std::shared_ptr<Weights::State> weights_;
@@ -105,8 +99,9 @@ private:
     std::map<std::pair<uint32_t, uint32_t>, std::shared_ptr<const plan::Program>> compiled_;  // before the executor asks
     std::shared_ptr<const plan::Program> first_;
     uint32_t plans_kept_;
-    std::vector<uint32_t> values_;  // of the plan, by tensor of the whole graph; kNoValue: none
-    std::unordered_map<WeightName, uint32_t, WeightName::Hash> weight_values_;
+    std::vector<uint32_t> values_;                // of the plan, by tensor of the whole graph; kNoValue: none
+    std::vector<KnownWeight> known_weights_;      // by hash, twice as many places as there are weights
+    std::shared_ptr<const WeightOrigin> origin_;  // of the weights that were bound last
     std::vector<Named> inputs_, outputs_, states_;
     std::vector<plan::Given> given_;  // used again for each run
     std::vector<plan::Wanted> wanted_;

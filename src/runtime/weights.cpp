@@ -100,23 +100,38 @@ Ledger ledger(const Device& device) {
 
 PlanCounts Weights::plans() const { return state_->programs.counts(); }
 
-namespace {
-
-// What it takes to make an image. No program in here: the image outlives it, and any program of the device packs alike what has the same
-// layout.
-struct Origin {
+// No program in here: images outlive it, and any program of the device packs alike what has the same layout.
+struct WeightOrigin {
     std::string holder;
     std::shared_ptr<const WeightSource> source;
     Graph graph;  // shares what the session's graph holds
-    TensorId id;
     std::weak_ptr<const plan::Program> packer;
-    plan::ProgramSlot wanted;
-    uint32_t slot = 0;
+};
 
-    [[nodiscard]] std::span<const std::byte> plain() const { return plain_bytes(*source, graph[id]); }
+std::shared_ptr<const WeightOrigin> origin_of(const Weights::State& weights, const Graph& graph,
+                                              const std::shared_ptr<const plan::Program>& program) {
+    return std::make_shared<const WeightOrigin>(WeightOrigin{weights.holder, weights.source, graph, program});
+}
+
+bool is_origin_of(const std::shared_ptr<const WeightOrigin>& origin, const Graph& graph,
+                  const std::shared_ptr<const plan::Program>& program) noexcept {
+    return origin != nullptr && &origin->graph.tensors() == &graph.tensors() && !origin->packer.owner_before(program) &&
+           !program.owner_before(origin->packer);
+}
+
+namespace {
+
+// What it takes to make an image.
+struct Origin {
+    std::shared_ptr<const WeightOrigin> of;
+    TensorId id;
+    uint32_t slot = 0;
+    uint64_t layout = 0, bytes = 0;  // that the slot wants
+
+    [[nodiscard]] std::span<const std::byte> plain() const { return plain_bytes(*of->source, of->graph[id]); }
     [[nodiscard]] std::shared_ptr<const plan::Program> program() const {
-        auto by = packer.lock();
-        if (!by) throw Error(Code::internal, "weight '" + graph[id].name + "' is wanted by a program that is gone");
+        auto by = of->packer.lock();
+        if (!by) throw Error(Code::internal, "weight '" + of->graph[id].name + "' is wanted by a program that is gone");
         return by;
     }
 };
@@ -124,13 +139,13 @@ struct Origin {
 // The image of a streamed weight in host memory. What has a layout is packed on the device, once, and comes down to be sent again and again.
 class HostImage {
 public:
-    HostImage(std::shared_ptr<const Origin> origin, plan::Port& port) : origin_(std::move(origin)), port_(&port) {}
+    HostImage(Origin origin, plan::Port& port) : origin_(std::move(origin)), port_(&port) {}
 
     std::span<const std::byte> operator()(plan::Storage& room, uint64_t at, std::span<std::byte> into) {
         if (!into.empty()) return made_in(into, room, at);
-        if (image_.empty() && origin_->wanted.layout == 0) image_ = origin_->plain();
+        if (image_.empty() && origin_.layout == 0) image_ = origin_.plain();
         if (image_.empty()) {
-            own_.resize(origin_->wanted.bytes);
+            own_.resize(origin_.bytes);
             image_ = made_in(own_, room, at);
         }
         return image_;
@@ -138,18 +153,18 @@ public:
 
 private:
     std::span<const std::byte> made_in(std::span<std::byte> into, plan::Storage& room, uint64_t at) {
-        const std::span<const std::byte> plain = origin_->plain();
-        if (origin_->wanted.layout == 0) {
+        const std::span<const std::byte> plain = origin_.plain();
+        if (origin_.layout == 0) {
             std::copy_n(plain.begin(), std::min(plain.size(), into.size()), into.begin());
         } else {
-            port_->pack(*origin_->program(), origin_->slot, plain, room, at);
+            port_->pack(*origin_.program(), origin_.slot, plain, room, at);
             port_->wait_written(room);
             port_->download(room, at, into, true);
         }
         return into;
     }
 
-    std::shared_ptr<const Origin> origin_;
+    Origin origin_;
     plan::Port* port_;            // of the executor that asks
     std::vector<std::byte> own_;  // where nobody gave memory for what is packed
     std::span<const std::byte> image_;
@@ -157,17 +172,17 @@ private:
 
 }  // namespace
 
-plan::Image image_of(const std::shared_ptr<Weights::State>& weights, const Graph& graph, TensorId id,
-                     const std::shared_ptr<const plan::Program>& program, uint32_t slot, bool streamed) {
-    const TensorInfo& tensor = graph[id];
+plan::Image image_of(const std::shared_ptr<Weights::State>& weights, const std::shared_ptr<const WeightOrigin>& origin,
+                     TensorId id, const std::shared_ptr<const plan::Program>& program, uint32_t slot, bool streamed) {
+    const TensorInfo& tensor = origin->graph[id];
     const plan::ProgramSlot& wanted = program->facts().slots[slot];
     plan::Port& port = program->port();
     // What lies in the memory of one source is nobody else's to use: it may go with that source.
     const bool shared = tensor.content != 0 && (wanted.layout != 0 || !port.in_host_memory());
-    plan::ImageKey key;
+    plan::ImageKeyView key;
     key.source = shared ? nullptr : weights.get();
     key.content = shared ? tensor.content : 0;
-    key.name = shared ? std::string() : tensor.name;
+    if (!shared) key.name = tensor.name;
     key.layout = wanted.layout;
     key.bytes = wanted.bytes;
     plan::Image image;
@@ -176,21 +191,20 @@ plan::Image image_of(const std::shared_ptr<Weights::State>& weights, const Graph
         const std::lock_guard lock(weights->mutex);
         weights->interests.insert(image.interest);
     }
-    const auto origin =
-        std::make_shared<const Origin>(Origin{weights->holder, weights->source, graph, id, program, wanted, slot});
-    image.make = [origin, &port] {
-        const std::span<const std::byte> plain = origin->plain();
-        if (origin->wanted.layout == 0) return place_plain(port, origin->source, plain, origin->holder);
-        const auto by = origin->program();
-        plan::Bytes there = port.allocate(origin->wanted.bytes, origin->holder);
-        port.pack(*by, origin->slot, plain, *there);
+    Origin one{origin, id, slot, wanted.layout, wanted.bytes};
+    if (streamed)
+        image.host = [host = std::make_shared<HostImage>(one, port)](
+                         plan::Storage& room, uint64_t at, std::span<std::byte> into) { return (*host)(room, at, into); };
+    image.make = [one = std::move(one), &port] {
+        const std::span<const std::byte> plain = one.plain();
+        if (one.layout == 0) return place_plain(port, one.of->source, plain, one.of->holder);
+        const auto by = one.program();
+        plan::Bytes there = port.allocate(one.bytes, one.of->holder);
+        port.pack(*by, one.slot, plain, *there);
         // The source may then let go of what it has read before it reads on: otherwise all of it is in this memory twice for a while.
         if (port.in_host_memory()) port.wait_written(*there);
         return there;
     };
-    if (streamed)
-        image.host = [host = std::make_shared<HostImage>(origin, port)](
-                         plan::Storage& room, uint64_t at, std::span<std::byte> into) { return (*host)(room, at, into); };
     return image;
 }
 

@@ -51,8 +51,15 @@ struct WeightsAccess {
     static const std::shared_ptr<Weights::State>& state_of(const Weights& weights) { return weights.state_; }
 };
 
-// How a weight, the tensor `id` of `graph`, comes to the port of `program`, for its slot.
-plan::Image image_of(const std::shared_ptr<Weights::State>& weights, const Graph& graph, TensorId id,
-                     const std::shared_ptr<const plan::Program>& program, uint32_t slot, bool streamed);
+// What the images of a program's weights have in common.
+struct WeightOrigin;
+std::shared_ptr<const WeightOrigin> origin_of(const Weights::State& weights, const Graph& graph,
+                                              const std::shared_ptr<const plan::Program>& program);
+bool is_origin_of(const std::shared_ptr<const WeightOrigin>& origin, const Graph& graph,
+                  const std::shared_ptr<const plan::Program>& program) noexcept;  // null is none
+
+// How a weight, the tensor `id` of the origin's graph, comes to the port of `program`, for its slot.
+plan::Image image_of(const std::shared_ptr<Weights::State>& weights, const std::shared_ptr<const WeightOrigin>& origin,
+                     TensorId id, const std::shared_ptr<const plan::Program>& program, uint32_t slot, bool streamed);
 
 }  // namespace backplane

@@ -33,8 +33,7 @@ struct Product {
     int64_t rows = 0, depth = 0, columns = 0;
     bool transpose_a = false, transpose_b = false;
     uint32_t b_dtype = BP_F32;
-    int64_t b_batches = 0;
-    std::vector<int64_t> a_batch, b_batch;  // for each batch of the result: which matrix of a and b
+    int64_t batches = 1, b_batches = 0;  // of the result and of b
 
     PackedType type = kPackedF32;
     bool rounds = false;  // activations, to bytes
@@ -53,11 +52,12 @@ struct Product {
     }
 };
 
-// Which matrix of an operand each batch of the result uses, by numpy's broadcasting.
+// Which matrix of an operand each batch of the result uses, by numpy's broadcasting. Empty where there is one batch: the first.
 std::vector<int64_t> batches_of(const Value& operand, const std::vector<int64_t>& out) {
     const size_t rank = out.size() - 2;
     int64_t count = 1;
     for (size_t d = 0; d < rank; ++d) count *= out[d];
+    if (count == 1) return {};
     std::vector<int64_t> result(static_cast<size_t>(count));
     for (int64_t i = 0; i < count; ++i) {
         int64_t rest = i;
@@ -119,8 +119,7 @@ Product product_of(const Lowering& to, const Node& node) {
     p.depth = a.dim[a.dim.size() - (p.transpose_a ? 2 : 1)];
     p.b_dtype = b.dtype;
     p.type = packed_type(b.dtype, to.kernels.matmul);
-    p.a_batch = batches_of(a, out);
-    p.b_batch = batches_of(b, out);
+    for (size_t d = 0; d + 2 < out.size(); ++d) p.batches *= out[d];
     p.b_batches = 1;
     for (size_t d = 0; d + 2 < b.dim.size(); ++d) p.b_batches *= b.dim[d];
     const int a_bits = bits_of(to, node.inputs[0]);
@@ -130,7 +129,7 @@ Product product_of(const Lowering& to, const Node& node) {
     p.halves = p.type == kPackedBF16 && to.kernels.halves.run != nullptr && to.kernels.tiles.run == nullptr &&
                p.rows >= kManyRows && (to.plan.math == BP_MATH_RELAXED || (to.plan.math == BP_MATH_DEFAULT && a_bits == 8));
     TileRequest request;
-    request.batches = static_cast<int64_t>(p.a_batch.size());
+    request.batches = p.batches;
     request.rows = p.rows;
     request.depth = p.depth;
     request.columns = p.columns;
@@ -146,8 +145,7 @@ Product product_of(const Lowering& to, const Node& node) {
         p.chunk = p.tiles.chunk;
     }
     const auto chunks = [&](int64_t rows) {
-        return static_cast<int64_t>(p.a_batch.size()) * ((p.rows + rows - 1) / rows) *
-               ((p.columns + to.kernels.conv.block - 1) / to.kernels.conv.block);
+        return p.batches * ((p.rows + rows - 1) / rows) * ((p.columns + to.kernels.conv.block - 1) / to.kernels.conv.block);
     };
     for (int64_t rows = kMostRowsOfChunk; (p.rounds || p.halves) && rows > p.chunk; rows /= 2)
         if (chunks(rows) >= kEnoughChunks) p.chunk = rows;
@@ -335,6 +333,7 @@ struct Multiplication {
     const Plan* plan = nullptr;
     std::vector<PostOp> post;
     ValueId a = kNone, b = kNone, out = kNone;
+    std::vector<int64_t> a_batch, b_batch;  // for each batch of the result: which matrix of a and b; empty: of one the first
     int64_t a_batches = 0;
     // What the left side becomes first, if anything.
     ValueId turned = kNone, fixed = kNone, rounded = kNone, halves = kNone, tiles = kNone, held = kNone;
@@ -353,17 +352,31 @@ private:
         int64_t batch, row, row_end, column, column_end;
     };
     void multiply(const Run& run, const float* left, Epilogue epilogue, const Part& part, std::byte* scratch) const;
-    [[nodiscard]] bool holds_in_planes(const Run& run, int64_t a_batch, const Part& part) const;
+    [[nodiscard]] bool holds_in_planes(const Run& run, int64_t left_batch, const Part& part) const;
     [[nodiscard]] Part part_of(const Run& run, int64_t i, int64_t at_once, int64_t row_chunks, int64_t column_chunks) const;
 };
 
 Multiplication::Multiplication(Lowering& to, const Node& node)
-    : p(product_of(to, node)), k(&to.kernels), plan(&to.plan), post(node.post), a(node.inputs[0]), out(node.output) {
+    : p(product_of(to, node)),
+      k(&to.kernels),
+      plan(&to.plan),
+      post(node.post),
+      a(node.inputs[0]),
+      out(node.output),
+      a_batch(batches_of(to[a], to[out].dim)),
+      b_batch(batches_of(to[node.inputs[1]], to[out].dim)) {
     const ConvKernels* shape = &k->conv;
     const auto bytes = static_cast<uint64_t>(p.b_batches * p.b_bytes(shape->lanes));
-    std::string kind = "matmul/" + std::to_string(shape->lanes) + "x" + std::to_string(shape->block);
-    for (const int64_t n : {int64_t{p.b_dtype}, int64_t{p.type}, p.b_batches, p.depth, p.columns, int64_t{p.transpose_b}})
-        kind += "," + std::to_string(n);
+    std::string kind;
+    kind.reserve(96);
+    kind += "matmul/";
+    backend::append_number(kind, shape->lanes);
+    kind += 'x';
+    backend::append_number(kind, shape->block);
+    for (const int64_t n : {int64_t{p.b_dtype}, int64_t{p.type}, p.b_batches, p.depth, p.columns, int64_t{p.transpose_b}}) {
+        kind += ',';
+        backend::append_number(kind, n);
+    }
     b = to.packed(
         node.inputs[1], layout_id(kind), bytes,
         [p = p, k = k](const std::byte* plain, std::byte* packed, ThreadPool& pool) { pack(p, *k, plain, packed, pool); });
@@ -430,8 +443,11 @@ void Multiplication::prepare(const Run& run, const float* left) const {
 void Multiplication::multiply(const Run& run, const float* left, Epilogue epilogue, const Part& part,
                               std::byte* scratch) const {
     const int64_t block = k->conv.block;
-    const int64_t a_batch = p.a_batch[static_cast<size_t>(part.batch)];
-    const std::byte* right = run.at<std::byte>(b) + p.b_batch[static_cast<size_t>(part.batch)] * p.b_bytes(k->conv.lanes);
+    const auto batch_of = [&](const std::vector<int64_t>& of) {
+        return of.empty() ? 0 : of[static_cast<size_t>(part.batch)];
+    };
+    const int64_t left_batch = batch_of(a_batch);
+    const std::byte* right = run.at<std::byte>(b) + batch_of(b_batch) * p.b_bytes(k->conv.lanes);
     for (int32_t o = 0; o < epilogue.count; ++o)
         if (epilogue.ops[o].kind == kEpilogueAdd) epilogue.ops[o].data += part.batch * p.rows * p.columns;
     const auto common = [&](auto& task) {
@@ -442,10 +458,10 @@ void Multiplication::multiply(const Run& run, const float* left, Epilogue epilog
         task.epilogue = epilogue;
     };
     uint32_t missing = ~0U;
-    if (p.tiles.used && holds_in_planes(run, a_batch, part)) {
+    if (p.tiles.used && holds_in_planes(run, left_batch, part)) {
         TilesTask task;
         common(task);
-        task.a = run.at<uint16_t>(tiles) + a_batch * tile_numbers;
+        task.a = run.at<uint16_t>(tiles) + left_batch * tile_numbers;
         task.a_planes = p.tiles.a_planes;
         task.b_planes = p.tiles.b_planes;
         task.exact = p.tiles.exact;
@@ -458,7 +474,7 @@ void Multiplication::multiply(const Run& run, const float* left, Epilogue epilog
     if (p.halves) {
         HalvesTask task;
         common(task);
-        task.a = run.at<uint16_t>(halves) + a_batch * p.rows * halves_row;
+        task.a = run.at<uint16_t>(halves) + left_batch * p.rows * halves_row;
         task.a_row = halves_row;
         task.b = reinterpret_cast<const uint16_t*>(right);
         task.panel = reinterpret_cast<uint32_t*>(scratch);
@@ -466,13 +482,13 @@ void Multiplication::multiply(const Run& run, const float* left, Epilogue epilog
     }
     MatMulTask task;
     common(task);
-    task.a = left + a_batch * p.rows * p.depth;
+    task.a = left + left_batch * p.rows * p.depth;
     task.a_row = p.depth;
     task.type = p.type;
     task.b = right;
-    if (fixed_rows > 0) task.fixed = run.at<FixedPoint>(fixed) + a_batch * fixed_rows * parts;
+    if (fixed_rows > 0) task.fixed = run.at<FixedPoint>(fixed) + left_batch * fixed_rows * parts;
     task.first_fixed = p.rows - fixed_rows;
-    if (p.rounds) task.rounded = run.at<RoundedPart>(rounded) + a_batch * p.rows * parts;
+    if (p.rounds) task.rounded = run.at<RoundedPart>(rounded) + left_batch * p.rows * parts;
     task.panel = reinterpret_cast<float*>(scratch);
     if (sums > 0) task.sums = task.panel + panel;
     for (int64_t column = part.column; column < part.column_end; column += block, missing >>= 1)
@@ -480,8 +496,8 @@ void Multiplication::multiply(const Run& run, const float* left, Epilogue epilog
             k->matmul.run(task, part.row, part.row_end, column, std::min(column + block, part.column_end));
 }
 
-bool Multiplication::holds_in_planes(const Run& run, int64_t a_batch, const Part& part) const {
-    const uint8_t* of_tile = run.at<uint8_t>(held) + a_batch * whole_tiles(p.rows, kTileRows);
+bool Multiplication::holds_in_planes(const Run& run, int64_t left_batch, const Part& part) const {
+    const uint8_t* of_tile = run.at<uint8_t>(held) + left_batch * whole_tiles(p.rows, kTileRows);
     return !p.tiles.exact || std::all_of(of_tile + part.row / kTileRows, of_tile + whole_tiles(part.row_end, kTileRows),
                                          [](uint8_t holds) { return holds != 0; });
 }
@@ -516,7 +532,7 @@ void Multiplication::operator()(const Run& run) const {
     }
     prepare(run, left);
     const Epilogue epilogue = epilogue_of(post, *plan, run, p.columns);
-    const auto batches = static_cast<int64_t>(p.a_batch.size());
+    const int64_t batches = p.batches;
     const int64_t row_chunks = whole_tiles(p.rows, p.chunk);
     const int64_t blocks = whole_tiles(p.columns, k->conv.block);
     // Several blocks of columns at a time spare the unit much of the left side's way, where that leaves each thread two parts. Where sides are rounded
@@ -535,10 +551,20 @@ void Multiplication::operator()(const Run& run) const {
 void lower(Lowering& to, const Node& node) {
     if (to[node.output].elements() == 0) return;
     Multiplication work(to, node);
-    std::vector<ValueId> reads = epilogue_reads(node);
+    std::vector<ValueId> reads;
+    reads.reserve(node.post.size() + 2);
+    for (const PostOp& post : node.post)
+        if (post.value != kNone) reads.push_back(post.value);
     reads.insert(reads.end(), {work.a, work.b});
-    const std::string label = "MatMul " + to[work.a].text() + " x " + to[node.inputs[1]].text() + epilogue_text(node);
-    to.step(label + (work.p.tiles.used ? ", tiles" : ""), reads, {node.output}, std::move(work));
+    std::string label;
+    label.reserve(96);
+    label += "MatMul ";
+    to[work.a].append_text(label);
+    label += " x ";
+    to[node.inputs[1]].append_text(label);
+    label += epilogue_text(node);
+    if (work.p.tiles.used) label += ", tiles";
+    to.step(std::move(label), std::move(reads), {node.output}, std::move(work));
 }
 
 constexpr OpLowering table[] = {{BP_OP_matmul, Types::computes, Wants::row_major, 1u << 1, check, lower}};

@@ -1,4 +1,6 @@
 // Concat, Slice, Transpose, DepthToSpace, Reshape, Expand and Tile: each element of the result is one of an operand.
+#include <utility>
+
 #include "ops/strided_copy.hpp"
 #include "ops/table.hpp"
 
@@ -19,8 +21,8 @@ void lower_concat(Lowering& to, const Node& node) {
 
 // Expand, Slice, Transpose, DepthToSpace, SpaceToDepth.
 void lower_move(Lowering& to, const Node& node) {
-    const auto copy = backend::copy_of(node, to[node.inputs[0]], to[node.output]);
-    add_copy(to, step_label(to, node), copy.size, copy.from, copy.into);
+    auto copy = backend::copy_of(node, to[node.inputs[0]], to[node.output]);
+    add_copy(to, step_label(to, node), copy.size, std::move(copy.from), std::move(copy.into));
 }
 
 // Each axis is two loops: over the repetitions, and over the operand.

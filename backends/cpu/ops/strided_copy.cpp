@@ -1,5 +1,7 @@
 #include "ops/strided_copy.hpp"
 
+#include <utility>
+
 #include "loop_nest.hpp"
 
 namespace backplane::cpu {
@@ -65,12 +67,11 @@ void copy_range(const Walk& w, const MoveKernels& kernels, const std::byte* from
 
 }  // namespace
 
-Step* add_copy(Lowering& to, const std::string& label, const std::vector<int64_t>& size, StridedView from,
-               StridedView into) {
+Step* add_copy(Lowering& to, std::string label, const std::vector<int64_t>& size, StridedView from, StridedView into) {
     int64_t n = 1;
     for (const int64_t s : size) n *= s;
     if (n == 0) return nullptr;
-    Walk w = walk_of(simplify<2>(size, {into.strides, from.strides}));
+    Walk w = walk_of(simplify<2>(size, {std::move(into.strides), std::move(from.strides)}));
     w.bytes = element_bytes(to[into.value]);
     w.from_offset = from.offset;
     w.into_offset = into.offset;
@@ -83,7 +84,8 @@ Step* add_copy(Lowering& to, const std::string& label, const std::vector<int64_t
     const int64_t grain = std::max<int64_t>(1, kGrainBytes / w.bytes / (outer_piece * std::min(w.inner, inner_piece)));
     const ValueId x = from.value;
     const ValueId y = into.value;
-    Step& added = to.step(label, {x}, {y}, [=, kernels = to.kernels.move](const Run& run) {
+    const auto moved = static_cast<uint64_t>(n * w.bytes);
+    Step& added = to.step(std::move(label), {x}, {y}, [=, w = std::move(w), kernels = to.kernels.move](const Run& run) {
         const auto* source = run.at<std::byte>(x);
         auto* target = run.at<std::byte>(y);
         run.ranges(tasks, grain, [&](int64_t begin, int64_t end) {
@@ -95,7 +97,7 @@ Step* add_copy(Lowering& to, const std::string& label, const std::vector<int64_t
             }
         });
     });
-    added.moved = static_cast<uint64_t>(n * w.bytes);
+    added.moved = moved;
     return &added;
 }
 

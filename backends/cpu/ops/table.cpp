@@ -1,5 +1,6 @@
 #include "ops/table.hpp"
 
+#include <array>
 #include <unordered_map>
 
 namespace backplane::cpu {
@@ -20,6 +21,14 @@ std::unordered_map<uint32_t, const OpLowering*> all_lowerings() {
 
 const OpLowering* find_lowering(uint32_t op) {
     static const std::unordered_map<uint32_t, const OpLowering*> all = all_lowerings();
+    // Those of the op table by their number: each pass of a compile asks for each node.
+    static const auto first = [] {
+        std::array<const OpLowering*, 256> those{};
+        for (const auto& [number, lowering] : all)
+            if (number < those.size()) those[number] = lowering;
+        return those;
+    }();
+    if (op < first.size()) return first[op];
     const auto found = all.find(op);
     return found != all.end() ? found->second : nullptr;
 }
