@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -153,6 +154,36 @@ std::vector<bp_slot> told_slots(const std::vector<S>& slots, uint64_t alignment)
         out.push_back(
             {BP_SIZE(bp_slot, last_use), slot.tensor, slot.bytes, alignment, slot.layout, slot.first_use, slot.last_use});
     return out;
+}
+
+// Element types that a backend's kernels do not have: a node computes on those they have, with casts around it. type_of(node): the one that the node
+// computes in, BP_DTYPE_UNKNOWN for one that stays as it is. stays(node, k): operand k comes as it is, k of the operands' number: the result.
+template <typename Plan, typename TypeOf, typename Stays>
+void cast_to_fit(Plan& plan, const TypeOf& type_of, const Stays& stays) {
+    std::vector<FusedNode> nodes;
+    std::map<std::pair<ValueId, uint32_t>, ValueId> made;
+    for (FusedNode& node : plan.nodes) {
+        const uint32_t type = type_of(node);
+        const ValueId out = node.output;
+        const auto fits = [&](ValueId id, size_t k) {
+            return type == BP_DTYPE_UNKNOWN || id == kNone || plan[id].dtype == type || stays(node, k);
+        };
+        for (size_t k = 0; k < node.inputs.size(); ++k) {
+            if (fits(node.inputs[k], k)) continue;
+            const auto [cast, is_new] = made.try_emplace({node.inputs[k], type}, kNone);
+            if (is_new) {
+                cast->second = plan.temporary(type, plan[node.inputs[k]].dim);
+                nodes.push_back(cast_node(node.inputs[k], cast->second, type, node));
+            }
+            node.inputs[k] = cast->second;
+        }
+        const bool whole = fits(out, node.inputs.size());
+        if (!whole) node.output = plan.temporary(type, plan[out].dim);
+        FusedNode after = whole ? FusedNode{} : cast_node(node.output, out, plan[out].dtype, node);
+        nodes.push_back(std::move(node));
+        if (!whole) nodes.push_back(std::move(after));
+    }
+    plan.nodes = std::move(nodes);
 }
 
 // "Softmax f32[2,5]", for the program's summary; `values`: a plan, or what lowers it.
