@@ -21,8 +21,8 @@ Cut choose_among_few(const Sizes& s, bool many, const MakeCut& cut) {
 
 Cut choose_plain(const Abilities& can, const Sizes& s) {
     const uint32_t kernel = s.cached  ? (s.truth ? kKernel_attention_f32_bool_by_q8 : kKernel_attention_f32_by_q8)
-                            : s.truth ? variant_for_type(kKernel_attention_f32_bool, kKernel_attention_f16_bool, s.dtype)
-                                      : variant_for_type(kKernel_attention_f32, kKernel_attention_f16, s.dtype);
+                            : s.truth ? variant_for_type(kKernel_attention_f32_bool, s.dtype)
+                                      : variant_for_type(kKernel_attention_f32, s.dtype);
     const auto cut = [&](uint32_t rows, uint32_t keys, uint32_t depth, uint32_t held, uint32_t width) {
         return Cut{kernel, rows / 4 * (keys / 4), rows, {rows, keys, depth, held, width, s.relative ? 1U : 0U}};
     };

@@ -17,9 +17,8 @@ void lower_depthwise(Lowering& to, const Node& node) {
     parameters.elements = static_cast<uint32_t>(n);
     std::vector<uint32_t> words = words_of(parameters);
     append_epilogue(words, node);
-    to.each(label_of(to, node, "depthwise"),
-            variant(kKernel_conv_depthwise_f32, kKernel_conv_depthwise_f16, kKernel_conv_depthwise_f32_by_f16, to, node), n,
-            operands_of(to, node), words, {epilogue_kinds(node), epilogue_function(node), is_transposed(node) ? 1U : 0U});
+    to.each(label_of(to, node, "depthwise"), variant(kKernel_conv_depthwise_f32, to, node), n, operands_of(to, node), words,
+            {epilogue_kinds(node), epilogue_function(node), is_transposed(node) ? 1U : 0U});
 }
 
 // An invocation makes so many rows of one column: a map of one axis is as good as one of one column.
@@ -36,10 +35,8 @@ void lower_depthwise_last(Lowering& to, const Node& node) {
     p.elements = static_cast<uint32_t>(n);
     std::vector<uint32_t> words = words_of(p);
     append_epilogue(words, node);
-    to.each(label_of(to, node, "depthwise, channels last"),
-            variant(kKernel_conv_depthwise_last_f32, kKernel_conv_depthwise_last_f16, kKernel_conv_depthwise_last_f32_by_f16,
-                    to, node),
-            n, operands_of(to, node), words, {epilogue_kinds(node), epilogue_function(node)});
+    to.each(label_of(to, node, "depthwise, channels last"), variant(kKernel_conv_depthwise_last_f32, to, node), n,
+            operands_of(to, node), words, {epilogue_kinds(node), epilogue_function(node)});
 }
 
 // Extent of the square kernels that a variant of their own unrolls; 0: another.
@@ -151,16 +148,14 @@ bool suits_patches(const Lowering& to, const Node& node, const ConvParameters& p
 }
 
 void lower_on_patches(Lowering& to, const Node& node, const ConvParameters& p, uint32_t kernel) {
-    to.add(product_of(to, node, "patches",
-                      variant(kKernel_conv_patch_f32, kKernel_conv_patch_f16, kKernel_conv_patch_f32_by_f16, to, node), p,
-                      64, patches_of(p), 256, {0, 0, 0, 0, 0, kernel}));
+    to.add(product_of(to, node, "patches", variant(kKernel_conv_patch_f32, to, node), p, 64, patches_of(p), 256,
+                      {0, 0, 0, 0, 0, kernel}));
 }
 
 // For devices where shared memory and barriers cost more than they save.
 void lower_direct(Lowering& to, const Node& node, const ConvParameters& p) {
-    to.add(product_of(to, node, "direct",
-                      variant(kKernel_conv_direct_f32, kKernel_conv_direct_f16, kKernel_conv_direct_f32_by_f16, to, node), p,
-                      8, up(pixels_of(p), 128), to.can.direct_invocations, {}));
+    to.add(product_of(to, node, "direct", variant(kKernel_conv_direct_f32, to, node), p, 8, up(pixels_of(p), 128),
+                      to.can.direct_invocations, {}));
 }
 
 // Sums this short leave most of a tile's depth idle (of one channel by 3x3, with a stride, over a large map). Where kernels are compiled with the
@@ -183,8 +178,8 @@ Tile tile_of(const Lowering& to, int64_t rows, int64_t columns, int64_t batch) {
 void lower_on_tiles(Lowering& to, const Node& node, const ConvParameters& p, uint32_t kernel) {
     const Tile tile = tile_of(to, outputs_of(to, node), pixels_of(p), to[node.output].dim[0] * groups_of(node));
     const uint32_t unit_steps = has_unit_steps(p) && !to.can.software ? 1 : 0;
-    to.add(product_of(to, node, "tiled", variant(kKernel_conv_f32, kKernel_conv_f16, kKernel_conv_f32_by_f16, to, node), p,
-                      tile.rows, up(pixels_of(p), tile.columns), tile.invocations(),
+    to.add(product_of(to, node, "tiled", variant(kKernel_conv_f32, to, node), p, tile.rows, up(pixels_of(p), tile.columns),
+                      tile.invocations(),
                       {tile.rows, tile.columns, tile.down, tile.across, tile.depth, to.can.few_kernels ? 0U : kernel,
                        unit_steps, is_deep(p) ? 1U : 0U}));
 }
@@ -212,29 +207,11 @@ uint32_t even_taps(const ConvParameters& p, bool deep) {
     return even && !deep && rows < 256 && columns < 256 ? 256 * rows + columns : 0;
 }
 
-// For devices where shared memory and barriers cost more than they save. PoCL 5.0 made a wrong kernel of that on tiles.
-void lower_transposed_direct(Lowering& to, const Node& node) {
-    auto p = geometry_of<ConvDepthwiseParameters>(to, node);
-    const int64_t fours = up(up(p.out_width, p.stride_w), 4) * p.stride_w;
-    const int64_t maps = to[node.output].dim[0] * p.groups * up(p.outputs, 8);
-    const auto n = static_cast<uint64_t>(maps * p.out_planes * p.out_height * fours);
-    p.elements = static_cast<uint32_t>(n);
-    std::vector<uint32_t> words = words_of(p);
-    append_epilogue(words, node);
-    to.each(label_of(to, node, "direct"),
-            variant(kKernel_conv_transpose_direct_f32, kKernel_conv_transpose_direct_f16,
-                    kKernel_conv_transpose_direct_f32_by_f16, to, node),
-            n, operands_of(to, node), words, {epilogue_kinds(node), epilogue_function(node)});
-    to.plan.dispatches.back().work =
-        2.0 * static_cast<double>(to[node.inputs[0]].elements() * p.outputs * p.kernel_d * p.kernel_h * p.kernel_w);
-}
-
 // Of a stride of s every s-th pixel of the result along an axis meets the same taps: each such phase is a product of its own, in the batch.
 void lower_transposed(Lowering& to, const Node& node) {
     if (to[node.output].elements() == 0) return;
     const auto p = geometry_of(to, node);
     if (p.groups > 1 && p.outputs == 1 && p.channels == 1) return lower_depthwise(to, node);
-    if (to.can.software) return lower_transposed_direct(to, node);
     const int64_t phases = int64_t{1} * p.stride_d * p.stride_h * p.stride_w;
     const int64_t pixels = up(p.out_planes, p.stride_d) * up(p.out_height, p.stride_h) * up(p.out_width, p.stride_w);
     const int64_t batch = to[node.output].dim[0] * p.groups * phases;
@@ -243,12 +220,14 @@ void lower_transposed(Lowering& to, const Node& node) {
     if (suits_matrices(to, node, p, p.channels * taps_of(p) / phases)) {
         d = product_of(to, node, "matrix units", kKernel_conv_transpose_coop_f16, p, 64, up(pixels, 128), 128,
                        {0, 0, 0, 0, 0, 0, 0, deep ? 1U : 0U, even_taps(p, deep)});
+    } else if (to.can.software) {  // PoCL 5.0 made a wrong kernel of that on tiles
+        d = product_of(to, node, "direct", variant(kKernel_conv_transpose_direct_f32, to, node), p, 8, up(pixels, 128),
+                       to.can.direct_invocations, {});
     } else {
         const Tile tile = tile_of(to, p.outputs, pixels, batch);
         d = product_of(
-            to, node, "tiled",
-            variant(kKernel_conv_transpose_f32, kKernel_conv_transpose_f16, kKernel_conv_transpose_f32_by_f16, to, node), p,
-            tile.rows, up(pixels, tile.columns), tile.invocations(),
+            to, node, "tiled", variant(kKernel_conv_transpose_f32, to, node), p, tile.rows, up(pixels, tile.columns),
+            tile.invocations(),
             {tile.rows, tile.columns, tile.down, tile.across, tile.depth, 0, 0, deep ? 1U : 0U, even_taps(p, deep)});
     }
     d.groups[2] = word(batch);

@@ -10,11 +10,6 @@ int64_t product(const Extents& e) { return e[0] * e[1] * e[2]; }
 
 }  // namespace
 
-uint32_t variant(uint32_t f32, uint32_t f16, uint32_t mixed, const Lowering& to, const Node& node) {
-    if (to[node.inputs[0]].dtype == BP_F16) return f16;
-    return to[node.inputs[1]].dtype == BP_F16 ? mixed : f32;
-}
-
 Extents extents_of(const Value& v, bool channels_last) {
     Extents out = {1, 1, 1};
     const auto first = v.dim.begin() + (channels_last ? 1 : 2);

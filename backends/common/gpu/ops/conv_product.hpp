@@ -18,8 +18,6 @@ Extents extents_of(const Value& v, bool channels_last = false);
 
 bool has_channels_last(const Node& node);
 bool is_transposed(const Node& node);
-// The kernel for these types of map and filters.
-uint32_t variant(uint32_t f32, uint32_t f16, uint32_t mixed, const Lowering& to, const Node& node);
 // Of ConvTranspose those that Conv has too: what else it has is in the result's shape.
 backplane::ops::ConvAttributes attributes_of(const Lowering& to, const Node& node);
 

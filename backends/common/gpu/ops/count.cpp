@@ -8,8 +8,7 @@ namespace {
 void lower_range(Lowering& to, const Node& node) {
     const Value& out = to[node.output];
     const auto n = static_cast<uint64_t>(out.elements());
-    const uint32_t kernel =
-        variant_for_number({kKernel_range_f32, kKernel_range_f16, kKernel_range_i32, kKernel_range_i64}, out.dtype);
+    const uint32_t kernel = variant_for_number(kKernel_range_f32, out.dtype);
     to.each(step_label(to, node), kernel, n, {to.reads(node.inputs[0]), to.reads(node.inputs[1]), to.writes(node.output)},
             RangeParameters{});
 }
@@ -21,8 +20,7 @@ void lower_cum_sum(Lowering& to, const Node& node) {
     const auto axis = static_cast<size_t>(attributes.axis);
     const int64_t n = x.dim[axis];
     const int64_t lines = x.elements() / n;
-    const uint32_t kernel =
-        variant_for_number({kKernel_cum_sum_f32, kKernel_cum_sum_f16, kKernel_cum_sum_i32, kKernel_cum_sum_i64}, x.dtype);
+    const uint32_t kernel = variant_for_number(kKernel_cum_sum_f32, x.dtype);
     const auto work = static_cast<double>(x.elements()) * 8;
     to.each(step_label(to, node), kernel, static_cast<uint64_t>(lines), {to.reads(node.inputs[0]), to.writes(node.output)},
             words_of(CumSumParameters{.lines = word(lines),

@@ -23,8 +23,7 @@ void set_bound(uint32_t* words, double value, uint32_t dtype) {
 void lower_unary(Lowering& to, const Node& node) {
     const uint32_t dtype = to[node.output].dtype;
     const auto n = static_cast<uint64_t>(to[node.output].elements());
-    const uint32_t kernel =
-        variant_for_number({kKernel_unary_f32, kKernel_unary_f16, kKernel_unary_i32, kKernel_unary_i64}, dtype);
+    const uint32_t kernel = variant_for_number(kKernel_unary_f32, dtype);
     const std::vector<Operand> operands{to.reads(node.inputs[0]), to.writes(node.output)};
     if (is_whole(dtype)) {
         const auto bounds =
@@ -63,9 +62,8 @@ void lower_binary(Lowering& to, const Node& node) {
     BinaryParameters parameters{.op = node.op, .truncates = truncates ? 1U : 0U};
     const uint32_t fours = is_whole(out.dtype) ? 0 : fours_of(nest);
     nest.write_to(parameters.nest);
-    to.each(step_label(to, node),
-            variant_for_number({kKernel_binary_f32, kKernel_binary_f16, kKernel_binary_i32, kKernel_binary_i64}, out.dtype),
-            fours != 0 ? n / 4 : n, {to.reads(node.inputs[0]), to.reads(node.inputs[1]), to.writes(node.output)}, parameters,
+    to.each(step_label(to, node), variant_for_number(kKernel_binary_f32, out.dtype), fours != 0 ? n / 4 : n,
+            {to.reads(node.inputs[0]), to.reads(node.inputs[1]), to.writes(node.output)}, parameters,
             is_whole(out.dtype) ? std::vector<uint32_t>{} : std::vector<uint32_t>{node.op, fours});
     if (n != 0) to.plan.dispatches.back().alone = true;
 }
@@ -107,8 +105,7 @@ void lower_chain(Lowering& to, const Node& node) {
     while (operands.size() <= CHAIN_OTHERS) operands.push_back(to.reads_or(kNone, node.inputs[0]));
     operands.push_back(to.writes(node.output));
     const auto n = static_cast<uint64_t>(out.elements());
-    to.each(label + out.text(), variant_for_type(kKernel_chain_f32, kKernel_chain_f16, out.dtype), n, std::move(operands),
-            parameters);
+    to.each(label + out.text(), variant_for_type(kKernel_chain_f32, out.dtype), n, std::move(operands), parameters);
     if (n == 0) return;
     to.plan.dispatches.back().work *= static_cast<double>(steps.size());
     to.plan.dispatches.back().alone = true;

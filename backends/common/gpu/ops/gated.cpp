@@ -13,8 +13,7 @@ void lower(Lowering& to, const Node& node) {
     const backend::Gated g = backend::gated_of(x, y);
     const auto n = static_cast<uint64_t>(y.elements());
     to.each(std::string("Mul by ") + sdk::op_name(function.op) + " " + y.text(),
-            variant_for_type(kKernel_gated_f32, kKernel_gated_f16, y.dtype), n,
-            {to.reads(node.inputs[0]), to.writes(node.output)},
+            variant_for_type(kKernel_gated_f32, y.dtype), n, {to.reads(node.inputs[0]), to.writes(node.output)},
             GatedParameters{
                 .half_size = word(g.half), .gated = node.part == 0 ? 0 : word(g.half), .a = function.a, .b = function.b},
             {function.op});

@@ -93,7 +93,7 @@ void lower_samples(Lowering& to, const Node& node) {
     if (n == 0) return;
     const size_t axes = x.dim.size() - 2;
     const auto extent = [&](size_t axis) { return word(axis < axes ? x.dim[x.dim.size() - 1 - axis] : 1); };
-    to.each(step_label(to, node), variant_for_type(kKernel_grid_sample_f32, kKernel_grid_sample_f16, x.dtype), n,
+    to.each(step_label(to, node), variant_for_type(kKernel_grid_sample_f32, x.dtype), n,
             {to.reads(node.inputs[0]), to.reads(node.inputs[1]), to.writes(node.output)},
             GridSampleParameters{.places = word(to[node.output].elements() / x.dim[0] / x.dim[1]),
                                  .channels = word(x.dim[1]),

@@ -8,7 +8,7 @@ namespace {
 
 uint32_t kernel_for(uint32_t dtype) {
     if (dtype == BP_BOOL) return kKernel_judge_bool;
-    return variant_for_number({kKernel_judge_f32, kKernel_judge_f16, kKernel_judge_i32, kKernel_judge_i64}, dtype);
+    return variant_for_number(kKernel_judge_f32, dtype);
 }
 
 uint32_t flags_of(const Node& node) {

@@ -10,11 +10,9 @@ namespace backplane::gpu::ops::matmul {
 
 namespace {
 
-uint32_t variant(const Value& a, const Value& b, bool few) {
-    if (is_block(b.dtype)) return few ? kKernel_matvec_f32_by_blocks : kKernel_matmul_f32_by_blocks;
-    if (a.dtype == BP_F16) return few ? kKernel_matvec_f16 : kKernel_matmul_f16;
-    if (b.dtype == BP_F16) return few ? kKernel_matvec_f32_by_f16 : kKernel_matmul_f32_by_f16;
-    return few ? kKernel_matvec_f32 : kKernel_matmul_f32;
+uint32_t kernel_for(const Lowering& to, const Node& node, bool few) {
+    if (is_block(to[node.inputs[1]].dtype)) return few ? kKernel_matvec_f32_by_blocks : kKernel_matmul_f32_by_blocks;
+    return variant(few ? kKernel_matvec_f32 : kKernel_matmul_f32, to, node);
 }
 
 constexpr int64_t kFewRows = 8;     // more make more of the tiles' kernel
@@ -253,7 +251,9 @@ void lower(Lowering& to, const Node& node) {
     write_to(parameters.steps_b, batch_steps(b, out));
     Dispatch d;
     d.label = "MatMul " + a.text() + " by " + b.text() + epilogue_text(node);
-    d.kernel = whole.rows != 0 ? kKernel_matmul_workgroup_f16 : matrices ? kKernel_matmul_matrix_f16 : variant(a, b, few);
+    d.kernel = whole.rows != 0 ? kKernel_matmul_workgroup_f16
+               : matrices      ? kKernel_matmul_matrix_f16
+                               : kernel_for(to, node, few);
     if (group.columns != 0) {
         d.kernel = kKernel_matmul_warpgroup_f16;
         d.label += ", matrix units of warpgroups";

@@ -165,18 +165,17 @@ void lower_scatter(Lowering& to, const Node& node) {
     const uint32_t read = quantises ? sdk::dtype_info(to[update].dtype).bytes : bytes;
     int64_t blocks = 1;
     for (size_t d = 1; d < axis; ++d) blocks *= dim[d];
-    to.each(step_label(to, node) + " rows",
-            quantises ? variant_for_type(kKernel_scatter_f32_to_q8, kKernel_scatter_f16_to_q8, to[update].dtype)
-                      : variant_for(kKernel_scatter_1, bytes),
-            n,
-            {to.reads(update, read), positions == kNone ? to.reads(update, read) : to.reads(positions, 4),
-             to.writes(node.output, bytes)},
-            ScatterParameters{.inner = word(items(strides_of(to[cache])[axis])),
-                              .rows = word(to[update].dim[axis]),
-                              .extent = word(dim[axis]),
-                              .blocks = word(blocks),
-                              .position_words = words_of_index(to, positions)},
-            {attributes.mode == backplane::ops::ScatterMode::circular ? 1U : 0U});
+    to.each(
+        step_label(to, node) + " rows",
+        quantises ? variant_for_type(kKernel_scatter_f32_to_q8, to[update].dtype) : variant_for(kKernel_scatter_1, bytes), n,
+        {to.reads(update, read), positions == kNone ? to.reads(update, read) : to.reads(positions, 4),
+         to.writes(node.output, bytes)},
+        ScatterParameters{.inner = word(items(strides_of(to[cache])[axis])),
+                          .rows = word(to[update].dim[axis]),
+                          .extent = word(dim[axis]),
+                          .blocks = word(blocks),
+                          .position_words = words_of_index(to, positions)},
+        {attributes.mode == backplane::ops::ScatterMode::circular ? 1U : 0U});
     to.plan.dispatches.back().moved = n * (quantises ? sdk::dtype_info(type).bytes : bytes);
 }
 
@@ -205,9 +204,7 @@ void lower_scatter_nd(Lowering& to, const Node& node) {
     const Operand places = to.reads(width == 0 ? updates : indices, 4);
     const std::string label = step_label(to, node) + " slices";
     if (parameters.op != BP_OP_unknown) {
-        const uint32_t kernel = variant_for_number(
-            {kKernel_scatter_nd_f32, kKernel_scatter_nd_f16, kKernel_scatter_nd_i32, kKernel_scatter_nd_i64},
-            to[data].dtype);
+        const uint32_t kernel = variant_for_number(kKernel_scatter_nd_f32, to[data].dtype);
         to.each(label, kernel, n, {places, to.reads(updates), to.reads(node.output), to.writes(node.output)}, parameters);
         return;
     }

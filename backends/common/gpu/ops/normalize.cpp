@@ -21,9 +21,8 @@ void add_rows(Lowering& to, const Node& node, const Rows& r) {
     const ValueId bias = r.centred ? node.input(2) : kNone;
     const uint32_t flags =
         (r.centred ? NORM_CENTRED : 0U) | (scale != kNone ? NORM_SCALE : 0U) | (bias != kNone ? NORM_BIAS : 0U);
-    to.rows(step_label(to, node), variant_for_type(kKernel_norm_f32, kKernel_norm_f16, to[in].dtype),
-            static_cast<uint64_t>(total / r.n), r.n >= 128 ? 128 : 32,
-            {to.reads(in), to.reads_or(scale, in), to.reads_or(bias, in), to.writes(node.output)},
+    to.rows(step_label(to, node), variant_for_type(kKernel_norm_f32, to[in].dtype), static_cast<uint64_t>(total / r.n),
+            r.n >= 128 ? 128 : 32, {to.reads(in), to.reads_or(scale, in), to.reads_or(bias, in), to.writes(node.output)},
             words_of(NormParameters{.rows = word(total / r.n),
                                     .n = word(r.n),
                                     .epsilon = static_cast<float>(r.epsilon),
@@ -63,7 +62,7 @@ void lower_batch_norm(Lowering& to, const Node& node) {
     std::vector<Operand> operands;
     for (size_t k = 0; k < 5; ++k) operands.push_back(to.reads(node.inputs[k]));
     operands.push_back(to.writes(node.output));
-    to.each(step_label(to, node), variant_for_type(kKernel_batch_norm_f32, kKernel_batch_norm_f16, in.dtype), n, operands,
+    to.each(step_label(to, node), variant_for_type(kKernel_batch_norm_f32, in.dtype), n, operands,
             BatchNormParameters{.channels = word(in.dim[1]),
                                 .pixels = word(pixels_of(in)),
                                 .epsilon = static_cast<float>(node.as<backplane::ops::BatchNormAttributes>().epsilon)});

@@ -14,8 +14,7 @@ void add(Lowering& to, const Node& node, size_t axis, OrderParameters parameters
     parameters.lines = word(lines);
     parameters.n = word(n);
     parameters.stride = word(strides_of(x)[axis]);
-    const uint32_t kernel =
-        variant_for_number({kKernel_order_f32, kKernel_order_f16, kKernel_order_i32, kKernel_order_i64}, x.dtype);
+    const uint32_t kernel = variant_for_number(kKernel_order_f32, x.dtype);
     const double work = static_cast<double>(x.elements()) * 8 * parameters.k;
     to.rows(step_label(to, node), kernel, static_cast<uint64_t>(lines), n >= 128 ? 128 : 32,
             {to.reads(in), to.writes(node.output, sizeof(uint32_t))}, words_of(parameters));

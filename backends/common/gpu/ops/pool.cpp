@@ -29,8 +29,8 @@ void lower(Lowering& to, const Node& node) {
         taps *= parameters.window[d];
     }
     const bool places = node.op == BP_OP_max_pool_indices;
-    const uint32_t kernel = places ? variant_for_type(kKernel_pool_indices_f32, kKernel_pool_indices_f16, x.dtype)
-                                   : variant_for_type(kKernel_pool_f32, kKernel_pool_f16, x.dtype);
+    const uint32_t kernel =
+        places ? variant_for_type(kKernel_pool_indices_f32, x.dtype) : variant_for_type(kKernel_pool_f32, x.dtype);
     to.each(step_label(to, node), kernel, n,
             {to.reads(node.inputs[0]), places ? to.writes(node.output, sizeof(uint32_t)) : to.writes(node.output)},
             parameters);

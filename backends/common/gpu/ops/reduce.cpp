@@ -8,8 +8,8 @@ namespace backplane::gpu::ops::reduce {
 namespace {
 
 uint32_t kernel_for(uint32_t op, uint32_t dtype) {
-    if (op == BP_OP_reduce_log_sum_exp) return variant_for_type(kKernel_log_sum_exp_f32, kKernel_log_sum_exp_f16, dtype);
-    return variant_for_number({kKernel_reduce_f32, kKernel_reduce_f16, kKernel_reduce_i32, kKernel_reduce_i64}, dtype);
+    if (op == BP_OP_reduce_log_sum_exp) return variant_for_type(kKernel_log_sum_exp_f32, dtype);
+    return variant_for_number(kKernel_reduce_f32, dtype);
 }
 
 void lower(Lowering& to, const Node& node) {

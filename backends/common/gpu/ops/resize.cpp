@@ -28,7 +28,7 @@ void lower(Lowering& to, const Node& node) {
     const auto count = word(static_cast<int64_t>(backend::taps_of(node, 1, 1).count));
     const bool nearest = backend::types_of_resize(node) == Types::moves;
     const uint32_t kernel = nearest ? variant_for(kKernel_resize_nearest_1, sdk::dtype_info(dtype).bytes)
-                                    : variant_for_type(kKernel_resize_f32, kKernel_resize_f16, dtype);
+                                    : variant_for_type(kKernel_resize_f32, dtype);
     const ValueId table = to.plan.constant(taps);
     const std::vector<Operand> operands = {to.reads(node.inputs[0]), to.reads(table, 4), to.writes(node.output)};
     const ResizeParameters parameters{.elements = static_cast<uint32_t>(n),

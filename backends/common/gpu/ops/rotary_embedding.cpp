@@ -11,7 +11,7 @@ void lower(Lowering& to, const Node& node) {
     const backplane::ops::RotaryShape s(x.dim, a);
     const ValueId positions = node.input(3);
     const auto n = static_cast<uint64_t>(x.elements());
-    to.each(step_label(to, node), variant_for_type(kKernel_rotary_embedding_f32, kKernel_rotary_embedding_f16, x.dtype), n,
+    to.each(step_label(to, node), variant_for_type(kKernel_rotary_embedding_f32, x.dtype), n,
             {to.reads(node.inputs[0]), to.reads(node.inputs[1]), to.reads(node.inputs[2]),
              to.reads_or(positions, node.inputs[0], 4), to.writes(node.output)},
             RotaryEmbeddingParameters{.size = word(s.size),

@@ -21,11 +21,11 @@ BP_OP_FAMILIES(BP_GPU_OP_FAMILY)
 
 // The variant of a moving kernel for elements of `bytes`: `first` is the one for 1.
 uint32_t variant_for(uint32_t first, uint32_t bytes);
-// The variant for f32, or its neighbour for f16.
-inline uint32_t variant_for_type(uint32_t f32, uint32_t f16, uint32_t dtype) { return dtype == BP_F16 ? f16 : f32; }
-// Of the variants for f32, f16, i32 and i64.
-inline uint32_t variant_for_number(const uint32_t (&kernels)[4], uint32_t dtype) {
-    return kernels[dtype == BP_F16 ? 1 : dtype == BP_I32 ? 2 : dtype == BP_I64 ? 3 : 0];
+// The variant for f32, or the one behind it for f16.
+inline uint32_t variant_for_type(uint32_t f32, uint32_t dtype) { return f32 + (dtype == BP_F16 ? 1 : 0); }
+// Of four that stand together: for f32, f16, i32 and i64.
+inline uint32_t variant_for_number(uint32_t f32, uint32_t dtype) {
+    return f32 + (dtype == BP_F16 ? 1 : dtype == BP_I32 ? 2 : dtype == BP_I64 ? 3 : 0);
 }
 // Words of one of these whole numbers, i32 or i64; 0: kernels read none.
 inline uint32_t words_of_index(const Lowering& to, ValueId numbers) {

@@ -24,6 +24,11 @@ constexpr int64_t kManyTiles = 256;
 
 }  // namespace
 
+uint32_t variant(uint32_t f32, const Lowering& to, const Node& node) {
+    if (to[node.inputs[0]].dtype == BP_F16) return f32 + 1;
+    return to[node.inputs[1]].dtype == BP_F16 ? f32 + 2 : f32;
+}
+
 Tile choose_tile(const Abilities& can, int64_t rows, int64_t columns, int64_t batch) {
     constexpr Tile small = {32, 32, 4, 4, 16};
     if (can.most_invocations < 256 || can.software) return small;

@@ -11,6 +11,9 @@ struct Tile {
     [[nodiscard]] uint32_t invocations() const { return rows / down * (columns / across); }
 };
 
+// Of kernels that stand together, for f32, f16 and f32 by weights of f16, the one for what this node multiplies.
+uint32_t variant(uint32_t f32, const Lowering& to, const Node& node);
+
 // For a product of so many rows and columns, `batch` times over.
 Tile choose_tile(const Abilities& can, int64_t rows, int64_t columns, int64_t batch);
 
