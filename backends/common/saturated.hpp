@@ -1,7 +1,10 @@
-// Doubles as whole numbers.
+// Doubles as whole numbers, and as elements of other types.
 #pragma once
 
+#include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 
 namespace backplane::backend {
@@ -16,5 +19,8 @@ T saturated(double value) {
     if (value >= high) return std::numeric_limits<T>::max();
     return value <= low ? std::numeric_limits<T>::min() : static_cast<T>(value);
 }
+
+// One element of a plain type in the first bytes, zeros behind it: floats are rounded to the nearest, of two the even one.
+std::array<std::byte, 8> element_of(double value, uint32_t dtype);
 
 }  // namespace backplane::backend

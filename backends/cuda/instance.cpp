@@ -130,11 +130,7 @@ std::string describe(const Driver& cu, PhysicalDevice& device, uint32_t driver, 
     if (device.compiles) device.features += " compiled-by-the-driver";
     uint64_t code = hash_of(device.driver.data(), device.driver.size());
     code = hash_of(device.name.data(), device.name.size(), code);
-    device.fingerprint[0] = hash_of(&capability, sizeof capability, code);
-    device.fingerprint[1] = gpu::hash_of(kKernels);
-    device.id = hash_of(device.name.data(), device.name.size(),
-                        hash_of(device.pci, sizeof device.pci, hash_of(device.uuid, sizeof device.uuid))) |
-                1;
+    device.fingerprint = hash_of(&capability, sizeof capability, code);
     if (number(kComputeMode) == static_cast<uint32_t>(kComputeModeProhibited))
         return "its compute mode prohibits it; nvidia-smi -c DEFAULT changes that";
     return missing(device, capability, driver);
@@ -183,7 +179,7 @@ Instance::Instance() {
             why_ += (why_.empty() ? "" : "; ") + device.name + " is left out: " + fault;
         }
     }
-    gpu::make_ids_unique(devices_);
+    gpu::give_ids(devices_);
 }
 
 uint64_t Instance::free_bytes(const PhysicalDevice& device) const {

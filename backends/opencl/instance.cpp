@@ -193,11 +193,7 @@ std::string describe(const Functions& cl, PhysicalDevice& device) {
     for (const std::string& text :
          {platform_text(cl, device.platform, CL_PLATFORM_VERSION), version, device.name, device.build_options})
         code = hash_of(text.data(), text.size(), code);
-    device.fingerprint[0] = code;
-    device.fingerprint[1] = gpu::hash_of(kKernels);
-    uint64_t id = hash_of(device.pci, sizeof device.pci, hash_of(device.uuid, sizeof device.uuid));
-    id = hash_of(platform.data(), platform.size(), id);
-    device.id = hash_of(device.name.data(), device.name.size(), id) | 1;
+    device.fingerprint = code;
     return missing(cl, device, version);
 }
 
@@ -245,7 +241,7 @@ Instance::Instance() {
     for (cl_platform_id platform : platforms) list(platform);
     std::stable_sort(devices_.begin(), devices_.end(),
                      [](const auto& a, const auto& b) { return rank_of(a.kind) < rank_of(b.kind); });
-    gpu::make_ids_unique(devices_);
+    gpu::give_ids(devices_);
     if (!devices_.empty()) why_ = broken_drivers();
 }
 

@@ -121,7 +121,7 @@ void Instance::list() {
         device.handle = handle;
         if (describe(device)) devices_.push_back(std::move(device));
     }
-    gpu::make_ids_unique(devices_);
+    gpu::give_ids(devices_);
     why_ = !devices_.empty()
                ? broken_drivers()
                : std::to_string(count) +
@@ -149,12 +149,10 @@ bool Instance::describe(PhysicalDevice& device) const {
             device.memory_total = std::max<uint64_t>(device.memory_total, device.memory.memoryHeaps[i].size);
     if (!describe_features(device)) return false;
     device.memory_source = device.can.budget ? "VK_EXT_memory_budget" : "heaps of the Vulkan driver";
-    device.id = hash_of(device.pci, sizeof device.pci, hash_of(device.uuid, sizeof device.uuid)) | 1;
     uint64_t code = hash_of(p.pipelineCacheUUID, sizeof p.pipelineCacheUUID, hash_of(device.name));
     code = hash_of(&p.driverVersion, sizeof p.driverVersion, code);
     // Mesa's cache UUID is the same for all its builds.
-    device.fingerprint[0] = hash_of(device.driver.data(), device.driver.size(), code);
-    device.fingerprint[1] = gpu::hash_of(kKernels);
+    device.fingerprint = hash_of(device.driver.data(), device.driver.size(), code);
     return true;
 }
 

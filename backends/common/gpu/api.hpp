@@ -36,8 +36,8 @@ struct Facts {
     uint8_t luid[8] = {};
     uint32_t pci[4] = {};
     bool uuid_known = false, luid_known = false, pci_known = false;
-    bool peers = false;  // open devices of the instance that say so copy from one another
-    uint64_t fingerprint[2] = {};
+    bool peers = false;        // open devices of the instance that say so copy from one another
+    uint64_t fingerprint = 0;  // of all but the kernels
 };
 
 // A kernel as the module carries it. An Api's table has one for each gpu::Kernel, in that order.
@@ -52,9 +52,14 @@ struct KernelSource {
 // Changes when any kernel of an Api's table does.
 uint64_t hash_of(const KernelSource* kernels);
 
-// Two devices of the same make and without a known place are told apart by their order.
+// By what is known of the devices; those of the same make and without a known place are told apart by their order.
 template <typename Physical>
-void make_ids_unique(std::vector<Physical>& devices) {
+void give_ids(std::vector<Physical>& devices) {
+    for (Facts& d : devices) {
+        const uint64_t place = backend::hash_of(d.pci, sizeof d.pci, backend::hash_of(d.uuid, sizeof d.uuid));
+        const std::string make = d.driver + "/" + d.name;
+        d.id = backend::hash_of(make.data(), make.size(), place) | 1;
+    }
     for (size_t i = 0; i < devices.size(); ++i)
         for (size_t j = 0; j < i; ++j)
             if (devices[j].id == devices[i].id) devices[i].id = backend::hash_of(&i, sizeof i, devices[i].id) | 1;

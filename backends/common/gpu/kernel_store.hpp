@@ -53,7 +53,7 @@ private:
     // The driver, the device, the kernel and how it is built; two hashes, so that none of them comes upon another's entry.
     [[nodiscard]] std::string key_of(uint32_t kernel, const std::vector<uint32_t>& constants) const {
         const KernelSource& source = A::kernels()[kernel];
-        std::string key = std::string(A::kBackend) + "/kernels/" + backend::hexadecimal(facts_.fingerprint[0]) + "/";
+        std::string key = std::string(A::kBackend) + "/kernels/" + backend::hexadecimal(facts_.fingerprint) + "/";
         for (const uint64_t seed : {uint64_t{0xcbf29ce484222325U}, uint64_t{0x9ae16a3b2f90404fU}}) {
             uint64_t hash = backend::hash_of_words(source.code, source.bytes, seed);
             for (const std::string& text : {std::string(source.definitions), facts_.build_options, facts_.name})

@@ -43,7 +43,7 @@ public:
         std::copy_n(d.uuid, 16, info.uuid);
         std::copy_n(d.luid, 8, info.luid);
         info.pci_domain = d.pci[0], info.pci_bus = d.pci[1], info.pci_device = d.pci[2], info.pci_function = d.pci[3];
-        info.fingerprint[0] = d.fingerprint[0], info.fingerprint[1] = d.fingerprint[1];
+        info.fingerprint[0] = d.fingerprint, info.fingerprint[1] = hash_of(A::kernels());
         info.capabilities = BP_CAN_ASYNC | (d.can.import ? uint32_t{BP_CAN_IMPORT_HOST} : 0U) |
                             (d.can.unified ? uint32_t{BP_CAN_MAP} : 0U) | (d.peers ? uint32_t{BP_CAN_PEER} : 0U);
         info.memory_total = d.memory_total;

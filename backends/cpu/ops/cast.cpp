@@ -167,14 +167,4 @@ void add_cast(Lowering& to, const std::string& label, ValueId from, ValueId into
             });
 }
 
-std::vector<std::byte> element_of(const ConvertKernels& kernels, double value, uint32_t dtype) {
-    std::vector<std::byte> bytes(sdk::dtype_info(dtype).bytes);
-    if (const Converter direct = converter(BP_F64, dtype); direct != nullptr) {
-        direct(&value, bytes.data(), 1);
-        return bytes;
-    }
-    CastTask{BP_F64, dtype, kernels}.piece(reinterpret_cast<const std::byte*>(&value), bytes.data(), 1);
-    return bytes;
-}
-
 }  // namespace backplane::cpu::ops::cast

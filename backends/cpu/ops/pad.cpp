@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "ops/cast.hpp"
+#include "common/saturated.hpp"
 #include "ops/strided_copy.hpp"
 #include "ops/table.hpp"
 
@@ -107,7 +107,8 @@ void lower(Lowering& to, const Node& node) {
     const auto attributes = node.as<backplane::ops::PadAttributes>();
     const std::vector<int64_t> pads(attributes.pads.value.begin(), attributes.pads.value.end());
     PadTask task = task_of(to[in], to[out], pads, static_cast<int64_t>(attributes.mode));
-    task.fill = cast::element_of(to.kernels.convert, attributes.value, to[out].dtype);
+    const auto fill = backend::element_of(attributes.value, to[out].dtype);
+    task.fill.assign(fill.begin(), fill.begin() + element_bytes(to[out]));
     int64_t rows = 1;
     for (const Axis& axis : task.outer) rows *= axis.out;
     const int64_t grain = std::max<int64_t>(1, kGrainBytes / (task.row.out * task.block));
