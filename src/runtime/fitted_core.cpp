@@ -51,7 +51,7 @@ CoreOptions FittedCore::core_options() const {
 
 void FittedCore::build(const std::vector<PlannedPart>& parts, const CoreOptions& options) {
     core_ = std::make_unique<SessionCore>(devices_, graph_, weights_, parts, options);
-    takes_ = taken_by(core_->plan());
+    if (!options.admit) takes_ = taken_by(core_->plan());  // else it was asked for that
     core_->take(states_);
     states_.clear();
 }
