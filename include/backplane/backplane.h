@@ -310,6 +310,8 @@ typedef struct backplane_session_options { /* a null pointer to this, or zeros i
     uint64_t device_of_count;  /* as many as the graph has nodes; 0: null                                                    */
     const double* shares;      /* of a backplane_pipeline: how much of the work each part has, above 0 and up to 1; null: as much as the others */
     uint64_t share_count;      /* the parts; 0: null                                                                         */
+    uint32_t rounds;           /* of a backplane_pipeline: so many parts for each device, in turns; 0: 1. UINT32_MAX: as many as suit the graph's work */
+    uint32_t reserved;
 } backplane_session_options;
 /* Devices best first: the next ones do what the first does not support, and what remains when it is lost (docs/several-devices.md).
  * weights may be null for a graph without any. */

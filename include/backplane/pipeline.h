@@ -25,9 +25,10 @@ extern "C" {
 typedef struct backplane_pipeline backplane_pipeline; /* a graph cut into parts, on devices */
 typedef struct backplane_pass backplane_pass;         /* a batch under way                  */
 
-/* The first `parts` devices take a part each, in this order: of equal work, or as options->shares says; each of them stands in for the others, and
- * those behind them for all. One part is a session. weights may be null for a graph without any. BP_INVALID: fewer devices than parts, or fewer nodes;
- * BP_UNSUPPORTED: a graph with state; what backplane_session_create_with answers. */
+/* The first `parts` devices take a part each, in this order, or several in turns (options->rounds: part k is that of device k % parts): of equal work,
+ * or as options->shares says; each of them stands in for the others, and those behind them for all. One part is a session. weights may be null for a
+ * graph without any. BP_INVALID: fewer devices than parts, or fewer nodes; BP_UNSUPPORTED: a graph with state; what backplane_session_create_with
+ * answers. */
 BACKPLANE_API bp_code backplane_pipeline_create(backplane_device* const* devices, uint32_t device_count, uint32_t parts,
                                                 backplane_graph* graph, backplane_weights* weights,
                                                 const backplane_session_options* options, backplane_pipeline** out,

@@ -34,8 +34,9 @@ struct PartTime {
 // One thread at a time.
 class Pipeline {
 public:
-    // The first `parts` devices take a part each, in this order; each of them stands in for the others, and those behind them for all. One part is
-    // a Session. Throws Error: invalid (fewer devices than parts, fewer nodes), unsupported (a graph with state), what Session throws.
+    // The first `parts` devices take a part each, in this order, or several in turns (SessionOptions::rounds: part k is that of device k % parts); each of
+    // them stands in for the others, and those behind them for all. One part is a Session. Throws Error: invalid (fewer devices than parts, fewer nodes),
+    // unsupported (a graph with state), what Session throws.
     Pipeline(const std::vector<Device>& devices, size_t parts, const Graph& graph, const Weights& weights,
              const SessionOptions& options = {});
     ~Pipeline();
@@ -56,7 +57,7 @@ public:
         std::unique_ptr<State> state_;
     };
 
-    // Returns at once: each part has a thread that hands it to its device. Inputs and `cancel` stay the caller's until the pass is finished or gone.
+    // Returns at once: each device has a thread that hands it its parts. Inputs and `cancel` stay the caller's until the pass is finished or gone.
     // To keep n devices busy, n + 1 passes are started before the first is finished. Throws Error(invalid) for an input that is left out; what
     // else there is to say finish() says.
     [[nodiscard]] Pass start(std::span<const Input> inputs, const std::atomic<uint32_t>* cancel = nullptr);

@@ -245,6 +245,9 @@ struct SessionOptions {
     std::vector<uint32_t> device_of = {};
     // Of a Pipeline, how much of the graph's work each part has (cost.hpp says what devices of unlike speed want); empty: as much as the others.
     std::vector<double> shares = {};
+    // Of a Pipeline, so many parts for each device, smaller ones, in turns: of B passes that each take c on one device, n devices need c / n for each and
+    // c / n / rounds more until the last of them has something to do. 0: as many as suit the graph's work.
+    uint32_t rounds = 1;
     bool check_ops = true;  // a driver's first use: a few cases of each op; one that comes out wrong goes to the next device
     bool build_elsewhere = true;  // a device without memory for its part hands over already when the session is made
     // Weights are read and brought with the first run; until then the session takes nothing of a device but its programs' constants. What memory runs

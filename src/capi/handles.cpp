@@ -92,6 +92,7 @@ SessionOptions session_options_from(const backplane_session_options* options) {
         require(given.shares, "shares");
         mine.shares.assign(given.shares, given.shares + given.share_count);
     }
+    mine.rounds = given.rounds == UINT32_MAX ? 0 : std::max(given.rounds, 1U);
     return mine;
 }
 

@@ -21,4 +21,7 @@ namespace backplane::runtime {
 // The same with so much of the work in each; they sum to 1.
 [[nodiscard]] std::vector<std::vector<size_t>> layers(const Graph& graph, const std::vector<double>& shares);
 
+// In how many rounds devices do best that take turns with some batches: with more of them the last has something to do earlier, and more crosses.
+[[nodiscard]] size_t rounds_of(const Graph& graph, size_t devices);
+
 }  // namespace backplane::runtime

@@ -57,17 +57,26 @@ Pipeline::Pipeline(const std::vector<Device>& devices, size_t parts, const Graph
         throw Error(Code::invalid, "a pipeline's parts have a share of the work each, above 0 and up to 1: " +
                                        std::to_string(options.shares.size()) + " are given for " + std::to_string(parts) +
                                        " parts");
-    if (graph.nodes().size() < parts)
+    const size_t rounds = options.rounds != 0 ? options.rounds : runtime::rounds_of(graph, parts);
+    if (graph.nodes().size() < parts * rounds)
         throw Error(Code::invalid, "cannot cut a graph of " + std::to_string(graph.nodes().size()) + " nodes into " +
-                                       std::to_string(parts) + " parts");
-    const auto cut = options.shares.empty() ? runtime::layers(graph, parts) : runtime::layers(graph, options.shares);
+                                       std::to_string(parts * rounds) + " parts");
+    std::vector<double> shares;
+    for (size_t p = 0; p < parts * rounds; ++p)
+        shares.push_back((options.shares.empty() ? 1 / static_cast<double>(parts) : options.shares[p % parts]) /
+                         static_cast<double>(rounds));
+    for (size_t lane = 0; lane < parts; ++lane) impl_->lane_ends.emplace_back(0);
+    const auto cut = runtime::layers(graph, shares);
     const std::vector<runtime::PartGraph> pieces = runtime::part_graphs(graph, cut);
     for (size_t p = 0; p < pieces.size(); ++p) {
         const runtime::PartGraph& piece = pieces[p];
-        impl_->parts.emplace_back(devices[p], Session(runtime::with_first(devices, p), piece.graph, weights, options),
+        const size_t lane = p % parts;
+        impl_->parts.emplace_back(devices[lane], Session(runtime::with_first(devices, lane), piece.graph, weights, options),
                                   ports_of(piece.graph, piece.whole, graph, Role::input),
                                   ports_of(piece.graph, piece.whole, graph, Role::output));
-        impl_->times.add_part(devices[p]);
+        impl_->parts.back().lane = lane;
+        impl_->parts.back().round = p / parts;
+        impl_->times.add_part(devices[lane]);
         for (const Port& port : impl_->parts.back().inputs)
             if (port.given.empty()) impl_->between += bytes(graph[port.whole].dtype, graph[port.whole].shape);
     }
@@ -100,7 +109,7 @@ void Pipeline::finish(Pass& pass, std::span<const Output> outputs) {
         if (state->error) std::rethrow_exception(state->error);
         for (size_t p = 0; p < state->events.size(); ++p) {
             state->events[p].wait();
-            state->ends->ended(p);
+            state->ends->ended(p, impl_->last_of(p));
         }
         impl_->times.add(*state->ends);
         for (const Event& event : state->events) impl_->peer += event.bytes_peer();

@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <deque>
 #include <exception>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -38,6 +39,7 @@ struct PipelinePart {
     std::mutex mutex;  // of the session
     Session session;
     std::vector<PipelinePort> inputs, outputs;
+    size_t lane = 0, round = 0;  // of those whose devices are one; no part has a smaller round than the one before
 };
 
 }  // namespace runtime
@@ -77,9 +79,12 @@ struct Pipeline::Pass::State {
     }
 };
 
-// Handing work over may take as long as the work does: a device that answers to a flag is given no more than it answers for. So each part has a
-// thread that hands it over, pass by pass, and gives the pass on to the next part's. What the host has for them goes up before, by a thread of its own, under
-// the work of the passes before.
+// Handing work over may take as long as the work does: a device that answers to a flag is given no more than it answers for. So each lane, the parts of one
+// device, has a thread that hands them over. What the host has for them goes up before, by a thread of its own, under the work of the passes before.
+//
+// A device does its work in the order in which it is handed over. Of two that have two parts each in turns, the first would wait with its second part of a pass
+// for the other's first. So passes go in groups of as many as there are lanes: each lane does its first part of all passes of a group, then its second of all,
+// and then the next group's. By number of group, round, and pass no part comes before one that it needs.
 struct Pipeline::Impl {
     using Port = runtime::PipelinePort;
     using Part = runtime::PipelinePart;
@@ -87,7 +92,9 @@ struct Pipeline::Impl {
     std::deque<Part> parts;
     uint64_t peer = 0, between = 0;  // bytes: of all passes, from device to device; of one, from part to part
     runtime::PartTimes times;        // none of one part
-    bool early = false;              // threads hand over what there is one part of, too
+    std::deque<std::atomic<runtime::PartClock::rep>>
+        lane_ends;       // when each lane's device last ended a part, as far as it was seen
+    bool early = false;  // threads hand over what there is one part of, too
 
     Impl() = default;
     Impl(const Impl&) = delete;
@@ -101,6 +108,8 @@ struct Pipeline::Impl {
         for (std::thread& thread : threads_) thread.join();
     }
 
+    [[nodiscard]] size_t lanes() const;
+    [[nodiscard]] std::atomic<runtime::PartClock::rep>& last_of(size_t part) { return lane_ends[parts[part].lane]; }
     [[nodiscard]] bool by_threads() const { return parts.size() > 1 || early; }
     [[nodiscard]] static Input given_to(const Port& port, const Pass::State& pass);
     [[nodiscard]] std::vector<Input> inputs_of(size_t part, const Pass::State& pass) const;
@@ -117,24 +126,33 @@ private:
         backplane::Event event;
         std::shared_ptr<runtime::PartEnds> ends;
     };
+    struct Going {  // a pass whose inputs are there
+        Pass::State* pass = nullptr;
+        uint64_t number = 0;
+        size_t next = 0;  // the part that is handed over next, or just now
+    };
     void submit(size_t part, Pass::State& pass);
+    [[nodiscard]] Going* next_of(size_t lane);
+    [[nodiscard]] bool has_parts_for(size_t lane) const;
     void serve_inputs();
     void bring(Pass::State& pass);
     [[nodiscard]] Tensor spare_for(size_t part, size_t input);
     [[nodiscard]] Tensor room_for(size_t part, size_t output);
     void one_is_done();
-    void serve(size_t part);
+    void serve(size_t lane);
     void watch(size_t part);
 
     std::mutex mutex_;  // of what follows
     std::condition_variable changed_;
-    std::deque<Pass::State*> arrived_;                                // whose inputs are to be brought
-    std::vector<std::deque<Pass::State*>> queues_;                    // by part
+    std::deque<Pass::State*> arrived_;  // whose inputs are to be brought
+    std::list<Going> going_;
+    uint64_t passes_ = 0;              // the number of the next
+    std::vector<size_t> outstanding_;  // parts that a lane's device has and that are not known to be done
     std::map<std::pair<size_t, size_t>, std::vector<Tensor>> spare_;  // for inputs that are brought, by part and input of it
     std::map<std::pair<size_t, size_t>, std::vector<Tensor>> made_;   // what parts write, by part and output of it
     size_t under_way_ = 0;                                            // passes that were started and are not done
     std::vector<std::deque<Watched>> watched_;                        // likewise
-    std::vector<std::thread> threads_;                                // one for inputs, two for each part
+    std::vector<std::thread> threads_;                                // one for inputs, one for each lane, one for each part
     bool closing_ = false;
 };
 

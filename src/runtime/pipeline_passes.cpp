@@ -1,5 +1,6 @@
 // What becomes of a pass: handed over part by part, watched, handed out; by way of the host where a device is gone.
 #include <algorithm>
+#include <tuple>
 
 #include "plan/port.hpp"
 #include "runtime/pipeline_impl.hpp"
@@ -68,13 +69,11 @@ void Pipeline::Impl::start(Pass::State& pass) {
     pass.in_hands = true;
     const std::lock_guard lock(mutex_);
     if (threads_.empty()) {
-        queues_.resize(parts.size());
+        outstanding_.resize(lanes());
         watched_.resize(parts.size());
         threads_.emplace_back([this] { serve_inputs(); });
-        for (size_t p = 0; p < parts.size(); ++p) {
-            threads_.emplace_back([this, p] { serve(p); });
-            threads_.emplace_back([this, p] { watch(p); });
-        }
+        for (size_t lane = 0; lane < lanes(); ++lane) threads_.emplace_back([this, lane] { serve(lane); });
+        for (size_t p = 0; p < parts.size(); ++p) threads_.emplace_back([this, p] { watch(p); });
     }
     arrived_.push_back(&pass);
     ++under_way_;
@@ -96,7 +95,8 @@ void Pipeline::Impl::serve_inputs() {
         }
         const std::lock_guard lock(mutex_);
         arrived_.pop_front();
-        queues_.front().push_back(pass);
+        if (going_.empty()) passes_ = (passes_ + lanes() - 1) / lanes() * lanes();  // a group begins
+        going_.push_back({pass, passes_++, 0});
         changed_.notify_all();
     }
 }
@@ -176,32 +176,71 @@ void Pipeline::Impl::one_is_done() {
     changed_.notify_all();
 }
 
-void Pipeline::Impl::serve(size_t part) {
+size_t Pipeline::Impl::lanes() const {
+    size_t last = 0;
+    for (const Part& part : parts) last = std::max(last, part.lane);
+    return last + 1;
+}
+
+// What the lane hands over next; null: something that comes before it is not ready for that yet. A group that is not complete is waited for as long as the
+// device has something to do. The lock is held.
+Pipeline::Impl::Going* Pipeline::Impl::next_of(size_t lane) {
+    Going* first = nullptr;
+    std::tuple<uint64_t, size_t, uint64_t> order;
+    bool ready = false;
+    for (Going& one : going_) {
+        size_t part = one.next;
+        while (part < parts.size() && parts[part].lane != lane) ++part;
+        if (part == parts.size()) continue;
+        const auto its = std::tuple(one.number / lanes(), parts[part].round, one.number);
+        if (first != nullptr && order < its) continue;
+        first = &one;
+        order = its;
+        ready = part == one.next;
+    }
+    if (!ready) return nullptr;
+    const bool complete = passes_ >= (first->number / lanes() + 1) * lanes();
+    return complete || parts[first->next].round == 0 || outstanding_[lane] == 0 || closing_ ? first : nullptr;
+}
+
+bool Pipeline::Impl::has_parts_for(size_t lane) const {
+    return std::ranges::any_of(going_, [&](const Going& one) {
+        return std::any_of(parts.begin() + static_cast<std::ptrdiff_t>(one.next), parts.end(),
+                           [&](const Part& part) { return part.lane == lane; });
+    });
+}
+
+void Pipeline::Impl::serve(size_t lane) {
     for (;;) {
-        Pass::State* pass = nullptr;
+        Going* one = nullptr;
         {
             std::unique_lock lock(mutex_);
-            changed_.wait(lock, [&] { return closing_ || !queues_[part].empty(); });
-            if (queues_[part].empty()) return;
-            pass = queues_[part].front();
-            queues_[part].pop_front();
+            changed_.wait(lock, [&] { return (one = next_of(lane)) != nullptr || (closing_ && !has_parts_for(lane)); });
+            if (one == nullptr) return;
+            ++outstanding_[lane];
         }
+        Pass::State* const pass = one->pass;
+        const size_t part = one->next;
         try {
             submit(part, *pass);
-            const std::lock_guard lock(mutex_);
-            watched_[part].push_back({pass->events.back(), pass->ends});
-            changed_.notify_all();
         } catch (...) {
             pass->error = std::current_exception();
         }
-        if (pass->error) one_is_done();
-        if (pass->error || part + 1 == parts.size()) {
-            pass->leave_hands();
-            continue;
+        const bool failed = pass->error != nullptr, last = failed || part + 1 == parts.size();
+        {
+            const std::lock_guard lock(mutex_);
+            if (failed)
+                --outstanding_[lane];
+            else
+                watched_[part].push_back({pass->events.back(), pass->ends});
+            if (last)
+                going_.remove_if([&](const Going& other) { return &other == one; });
+            else
+                ++one->next;
+            changed_.notify_all();
         }
-        const std::lock_guard lock(mutex_);
-        queues_[part + 1].push_back(pass);
-        changed_.notify_all();
+        if (failed) one_is_done();
+        if (last) pass->leave_hands();
     }
 }
 
@@ -217,10 +256,15 @@ void Pipeline::Impl::watch(size_t part) {
         }
         try {
             one.event.wait();
-            one.ends->ended(part);
+            one.ends->ended(part, last_of(part));
         } catch (...) {  // NOLINT(bugprone-empty-catch): finish() meets it, too
         }
         one = {};  // with results that it kept
+        {
+            const std::lock_guard lock(mutex_);
+            --outstanding_[parts[part].lane];
+            changed_.notify_all();
+        }
         if (part + 1 == parts.size()) one_is_done();
     }
 }

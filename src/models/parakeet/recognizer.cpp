@@ -244,6 +244,7 @@ std::unique_ptr<Pipeline> Recognizer::encoder_on(const BatchShape& shape, const 
                                                  const SessionOptions& options) const {
     SessionOptions how = options;
     if (shape.apart) how.device_of = nodes.of;
+    how.rounds = 0;
     auto encoder = std::make_unique<Pipeline>(devices_, layers_, graph, packed_, how);
     if (ahead_) encoder->hand_over_early();
     return encoder;
@@ -365,7 +366,9 @@ std::vector<Input> Recognizer::inputs_of(const Prepared& batch, const Positions&
         if (batch.shape.apart) continue;
         // Of rows, too, where the heads could not be shared out: blocks of weights that would be cut, as many heads as are no multiple of the devices.
         const bool whole = options_.rows == 1 || encoder.reads(position_names_[i]);
-        if (whole) inputs.emplace_back(position_names_[i], positions.tables[encoder.part_of(position_names_[i])][i]);
+        if (whole)
+            inputs.emplace_back(position_names_[i],
+                                positions.tables[encoder.part_of(position_names_[i]) % positions.tables.size()][i]);
         for (uint32_t k = 0; k < options_.rows && !whole; ++k)
             inputs.emplace_back(part_names_[k][i], positions.tables[k][i].rows(k * heads, heads));
     }

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cmath>
 #include <deque>
 #include <map>
@@ -124,10 +126,56 @@ TEST_F(Layers, OnSeveralDevicesGiveTheBitsOfOne) {
         }
 }
 
+// A device's parts of several passes come in groups, whether or not a group is complete.
+TEST_F(Layers, InRoundsGiveTheBitsOfOne) {
+    const Results want = one_by_one();
+    for (const size_t devices : {2U, 3U})
+        for (const size_t rounds : {2U, 3U})
+            for (const size_t at_a_time : {1U, 2U, 3U, 5U}) {
+                SCOPED_TRACE(std::to_string(devices) + " devices, " + std::to_string(rounds) + " rounds, " +
+                             std::to_string(at_a_time) + " passes at a time");
+                SessionOptions options;
+                options.rounds = static_cast<uint32_t>(rounds);
+                Pipeline pipeline({cpu(), cpu(), cpu()}, devices, graph, weights(), options);
+                EXPECT_EQ(pipeline.parts(), devices * rounds);
+                EXPECT_EQ(pipeline.times().size(), devices * rounds);
+                for (int again = 0; again < 2; ++again) {
+                    const Results got = pipelined(pipeline, at_a_time);
+                    EXPECT_EQ(got.y, want.y);
+                    EXPECT_EQ(got.early, want.early);
+                }
+                for (const StageRuns& runs : pipeline.runs()) EXPECT_EQ(runs.runs, 2 * kPasses);
+            }
+    SessionOptions options;
+    options.rounds = 2;
+    Pipeline pipeline({cpu(), cpu()}, 2, graph, weights(), options);
+    const Floats x = numbers(kRows * kSize, 1), bias = numbers(kSize, 2);
+    { const Pipeline::Pass left = pipeline.start({{"x", given(x)}, {"bias", given(bias)}}); }
+    const std::atomic<uint32_t> cancel{1};
+    const Input inputs[] = {{"x", given(x)}, {"bias", given(bias)}};
+    { const Pipeline::Pass cancelled = pipeline.start(inputs, &cancel); }
+    EXPECT_EQ(pipelined(pipeline, 3).y, want.y);
+}
+
+TEST(RoundsOfAGraph, AreMoreTheMoreWorkThereIsAndNoneForLittle) {
+    const auto rounds = [](int64_t rows) {
+        Graph g;
+        TensorId x = g.input("x", DType::f32, {rows, 4096});
+        for (int k = 0; k < 16; ++k) x = g.add(Op::matmul, {x, g.weight("w" + std::to_string(k), DType::f32, {4096, 4096})});
+        g.output(x, "y");
+        return runtime::rounds_of(g, 2);
+    };
+    EXPECT_EQ(rounds(16), 1U);
+    EXPECT_EQ(rounds(60000), 2U);
+    EXPECT_EQ(rounds(6000000), 2U);
+}
+
 // Which passes are seen to end in which part is the scheduler's to say: so many are run as it takes.
 TEST_F(Layers, AreTimedWhereTheirEndsAreSeen) {
-    for (const size_t parts : {2U, 3U}) {
-        Pipeline pipeline({cpu(), cpu(), cpu()}, parts, graph, weights());
+    for (const size_t parts : {2U, 3U, 4U}) {
+        SessionOptions options;
+        options.rounds = parts == 4 ? 2 : 1;
+        Pipeline pipeline({cpu(), cpu(), cpu()}, parts / options.rounds, graph, weights(), options);
         EXPECT_EQ(pipeline.times().size(), parts);
         size_t passes = 0;
         const auto unseen = [](const PartTime& part) { return part.passes == 0; };
@@ -147,10 +195,11 @@ TEST_F(Layers, AreTimedWhereTheirEndsAreSeen) {
 // A thread that comes late to see a part's end gives it the end of the part behind it, at the latest, and the time of nobody else.
 TEST_F(Layers, ThatAreSeenLateAreNotTakenForSlow) {
     runtime::PartEnds late(3);
-    late.ended(2);
+    std::array<std::atomic<runtime::PartClock::rep>, 3> last{};
+    late.ended(2, last[2]);
     const auto end = late.at(2);
-    late.ended(0);
-    late.ended(1);
+    late.ended(0, last[0]);
+    late.ended(1, last[1]);
     EXPECT_EQ(late.at(0), end);
     EXPECT_EQ(late.at(1), end);
     EXPECT_EQ(late.at(2), end);
@@ -356,6 +405,21 @@ TEST(LayersOfAGraph, AreCutWhereFewBytesCrossBetweenEqualWork) {
     }
     const auto each = runtime::layers(g, g.nodes().size());
     for (const auto& part : each) EXPECT_EQ(part.size(), 1U);
+}
+
+// What stays in f32 beside f16 takes longer than its bytes say: the first device gets fewer of the ops.
+TEST(CutIntoLayers, FloatsBesideHalvesAreWorthMoreAndNothingAmongFloats) {
+    const auto first_of_two = [](DType rest) {
+        Graph g;
+        TensorId x = g.input("x", DType::f32, {1 << 20});
+        for (int k = 0; k < 8; ++k) x = g.add(Op::relu, {x});
+        if (rest != DType::f32) x = g.add(Op::cast, {x}, {{Attr::to, static_cast<int64_t>(rest)}});
+        for (int k = 0; k < 32; ++k) x = g.add(Op::relu, {x});
+        g.output(x, "y");
+        return runtime::layers(g, 2).front().size();
+    };
+    EXPECT_EQ(first_of_two(DType::f32), 20U);
+    EXPECT_EQ(first_of_two(DType::f16), 7U) << "16 by bytes alone";
 }
 
 }  // namespace

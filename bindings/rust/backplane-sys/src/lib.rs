@@ -118,7 +118,7 @@ structs! {
     pub struct backplane_session_options {
         struct_size: u32, math: u32, streaming: u32, plans_kept: u32, budget: u64, weight_budget: u64, workspace_limit: u64, rows: u32,
         skip_op_checks: u32, stay: u32, read_at_first_run: u32, cancel: *const bp_flag, device_of: *const u32, device_of_count: u64,
-        shares: *const f64, share_count: u64
+        shares: *const f64, share_count: u64, rounds: u32, reserved: u32
     }
     pub struct backplane_module_info {
         struct_size: u32, verdict: u32, reason: u32, reserved: u32, code: [c_char; 32], backend: [c_char; 64], version: [c_char; 64],
