@@ -43,6 +43,8 @@ public:
     Device(const backend::Host& of_host, uint64_t lose_after) : host(of_host), queues(kQueues + kCopyQueues, lose_after) {}
 
     [[nodiscard]] std::vector<bp_heap> heaps() const;
+    [[nodiscard]] static std::vector<bp_option> options() { return {}; }
+    static void set_option(const bp_option& option);  // throws sdk::Failure(BP_NOT_FOUND)
     static void query(const bp_graph& graph, const bp_array& answers);
     std::unique_ptr<Buffer> create(uint32_t heap, uint64_t size);
     static std::unique_ptr<Buffer> import(void* memory, uint64_t size) { return std::make_unique<Buffer>(memory, size); }

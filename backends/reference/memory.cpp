@@ -1,4 +1,4 @@
-// Heaps, buffers and copies.
+// Heaps, options, buffers and copies.
 #include <string>
 
 #include "handles.hpp"
@@ -39,6 +39,10 @@ std::vector<bp_heap> Device::heaps() const {
     heap.used_by_us = bytes_used;
     heap.alignment = kAlignment;
     return {heap};
+}
+
+void Device::set_option(const bp_option& option) {
+    throw sdk::Failure(BP_NOT_FOUND, std::string("the reference has no option '") + option.name + "', it has none");
 }
 
 std::unique_ptr<Buffer> Device::create(uint32_t heap, uint64_t size) {
