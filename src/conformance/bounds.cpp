@@ -131,8 +131,8 @@ std::vector<double> each(const BoundCall& call, int forward, int backward, Scale
 
 std::vector<double> nearest(const BoundCall& call) {
     const DType dtype = call.output.dtype;
-    const bool exact = !has_error(call) && (dtype == DType::f32 || dtype == DType::f64);
-    return exact ? std::vector<double>{} : rounded<2>(call);
+    const bool is_exact = !has_error(call) && (dtype == DType::f32 || dtype == DType::f64);
+    return is_exact ? std::vector<double>{} : rounded<2>(call);
 }
 
 std::vector<double> sum(const BoundCall& call, double terms) {

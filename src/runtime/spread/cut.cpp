@@ -18,7 +18,7 @@ namespace {
 class Scheduler {
 public:
     Scheduler(const Graph& graph, const std::vector<size_t>& device_of)
-        : graph_(graph), device_of_(device_of), waits_for_(device_of.size()), readers_(device_of.size()) {
+        : device_of_(device_of), waits_for_(device_of.size()), readers_(device_of.size()) {
         const std::vector<size_t> maker = makers(graph);
         for (size_t n = 0; n < device_of.size(); ++n) {
             if (device_of[n] == kNoDevice) continue;
@@ -57,7 +57,6 @@ private:
         return node;
     }
 
-    const Graph& graph_;
     const std::vector<size_t>& device_of_;
     std::vector<size_t> waits_for_;
     std::vector<std::vector<size_t>> readers_;
