@@ -37,6 +37,7 @@ Pipeline::Pipeline(const std::vector<Device>& devices, size_t parts, const Graph
     if (parts == 0 || devices.size() < parts)
         throw Error(Code::invalid, "cannot make a pipeline of " + std::to_string(parts) + " parts on " +
                                        std::to_string(devices.size()) + " devices: give each part a device");
+    for (size_t lane = 0; lane < parts; ++lane) impl_->lane_ends.emplace_back(0);
     if (parts == 1) {
         Session session(devices, graph, weights, options);
         const Graph& whole = session.graph();  // with rows: with inputs in parts
@@ -65,7 +66,6 @@ Pipeline::Pipeline(const std::vector<Device>& devices, size_t parts, const Graph
     for (size_t p = 0; p < parts * rounds; ++p)
         shares.push_back((options.shares.empty() ? 1 / static_cast<double>(parts) : options.shares[p % parts]) /
                          static_cast<double>(rounds));
-    for (size_t lane = 0; lane < parts; ++lane) impl_->lane_ends.emplace_back(0);
     const auto cut = runtime::layers(graph, shares);
     const std::vector<runtime::PartGraph> pieces = runtime::part_graphs(graph, cut);
     for (size_t p = 0; p < pieces.size(); ++p) {

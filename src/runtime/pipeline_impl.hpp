@@ -108,7 +108,7 @@ struct Pipeline::Impl {
         for (std::thread& thread : threads_) thread.join();
     }
 
-    [[nodiscard]] size_t lanes() const;
+    [[nodiscard]] size_t lanes() const { return lane_ends.size(); }
     [[nodiscard]] std::atomic<runtime::PartClock::rep>& last_of(size_t part) { return lane_ends[parts[part].lane]; }
     [[nodiscard]] bool by_threads() const { return parts.size() > 1 || early; }
     [[nodiscard]] static Input given_to(const Port& port, const Pass::State& pass);

@@ -176,12 +176,6 @@ void Pipeline::Impl::one_is_done() {
     changed_.notify_all();
 }
 
-size_t Pipeline::Impl::lanes() const {
-    size_t last = 0;
-    for (const Part& part : parts) last = std::max(last, part.lane);
-    return last + 1;
-}
-
 // What the lane hands over next; null: something that comes before it is not ready for that yet. A group that is not complete is waited for as long as the
 // device has something to do. The lock is held.
 Pipeline::Impl::Going* Pipeline::Impl::next_of(size_t lane) {
