@@ -32,13 +32,13 @@ struct Sides {
 
 // `name`: "copy: its source". Offsets come from the host: no sum of them is formed before it is known to fit.
 template <typename Buffer>
-Side<Buffer> side_of(const std::string& name, Buffer* buffer, const void* host, uint64_t offset, uint64_t bytes) {
+Side<Buffer> side_of(const char* name, Buffer* buffer, const void* host, uint64_t offset, uint64_t bytes) {
     if ((buffer == nullptr) == (host == nullptr) && (buffer != nullptr || bytes != 0))
-        invalid(name + " must be one of a buffer and host memory");
+        invalid(std::string(name) + " must be one of a buffer and host memory");
     if (buffer == nullptr)
         return {nullptr, const_cast<std::byte*>(static_cast<const std::byte*>(host)) + (host != nullptr ? offset : 0), 0};
     if (offset > buffer->size || bytes > buffer->size - offset)
-        invalid(name + " has " + std::to_string(buffer->size) + " bytes, " + std::to_string(bytes) + " at " +
+        invalid(std::string(name) + " has " + std::to_string(buffer->size) + " bytes, " + std::to_string(bytes) + " at " +
                 std::to_string(offset) + " lie outside");
     return {buffer, nullptr, offset};
 }

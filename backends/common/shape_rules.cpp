@@ -12,35 +12,19 @@ backplane::ops::Operand operand_of(const Value* value) {
     return operand;
 }
 
-// As many operands as are wanted, on the stack where they are few.
-template <size_t kFew>
-class Operands {
-public:
-    explicit Operands(size_t count)
-        : many_(count > few_.size() ? count : 0), all_(many_.empty() ? std::span(few_).first(count) : std::span(many_)) {}
-    Operands(const Operands&) = delete;
-    Operands& operator=(const Operands&) = delete;
-    [[nodiscard]] std::span<backplane::ops::Operand> all() const { return all_; }
-
-private:
-    std::array<backplane::ops::Operand, kFew> few_;
-    std::vector<backplane::ops::Operand> many_;
-    std::span<backplane::ops::Operand> all_;
-};
-
 }  // namespace
 
 Verdict check_shapes(const Node& node, std::span<const Value* const> inputs, const Value& output,
                      const std::vector<const Value*>& more) {
     const backplane::ops::Description* op = backplane::ops::find(node.op);
     if (op == nullptr) return {BP_WHY_OP, node.text() + " is an op that this module does not know"};
-    const Operands<4> given(inputs.size());
+    const Room<backplane::ops::Operand, 4> given(inputs.size());
     const std::span<backplane::ops::Operand> operands = given.all();
     for (size_t k = 0; k < inputs.size(); ++k) operands[k] = operand_of(inputs[k]);
     try {
         backplane::ops::AnyAttributes attributes(*op);
         backplane::ops::apply(*op, node.attributes, attributes.get());
-        const Operands<1> made(op->outputs_of({*op, operands, attributes.get()}));
+        const Room<backplane::ops::Operand, 1> made(op->outputs_of({*op, operands, attributes.get()}));
         const std::span<backplane::ops::Operand> results = made.all();
         backplane::ops::check(*op, operands, attributes.get(), results);
         for (size_t k = 0; k <= more.size(); ++k) {

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <span>
+#include <vector>
 
 #include "common/graph.hpp"
 
@@ -15,14 +16,27 @@ namespace backplane::backend {
 Verdict check_shapes(const Node& node, std::span<const Value* const> inputs, const Value& output,
                      const std::vector<const Value*>& more = {});
 
-inline constexpr size_t kFewOperands = 8;  // as many have their room on the stack: a plan checks each of its nodes
+// So many of something, which have their room on the stack where they are few: a plan checks each of its nodes.
+template <typename T, size_t kFew>
+class Room {
+public:
+    explicit Room(size_t count)
+        : many_(count > kFew ? count : 0), all_(many_.empty() ? std::span(few_).first(count) : std::span(many_)) {}
+    Room(const Room&) = delete;
+    Room& operator=(const Room&) = delete;
+    [[nodiscard]] std::span<T> all() const { return all_; }
+
+private:
+    std::array<T, kFew> few_{};
+    std::vector<T> many_;
+    std::span<T> all_;
+};
 
 // The same for a node of a backend's own plan.
 template <typename Plan>
 Verdict check_shapes(const Plan& plan, const Node& node) {
-    std::array<const Value*, kFewOperands> few{};
-    std::vector<const Value*> many(node.inputs.size() > few.size() ? node.inputs.size() : 0);
-    const std::span<const Value*> inputs = many.empty() ? std::span(few).first(node.inputs.size()) : std::span(many);
+    const Room<const Value*, 8> room(node.inputs.size());
+    const std::span<const Value*> inputs = room.all();
     for (size_t k = 0; k < inputs.size(); ++k) inputs[k] = node.inputs[k] != kNone ? &plan.values[node.inputs[k]] : nullptr;
     std::vector<const Value*> more;
     for (const ValueId output : node.more) more.push_back(&plan.values[output]);
