@@ -40,21 +40,19 @@ std::vector<DevicePlace> places_in(const std::string& text) {
     return places;
 }
 
-std::string text_of(const std::vector<DeviceFault>& faults) {
-    Json all = Json::array();
-    for (const DeviceFault& f : faults)
-        all.push_back({{"ends_process", f.ends_process},
-                       {"identity", f.identity},
-                       {"name", f.name},
-                       {"place", f.place},
-                       {"reason", f.reason}});
-    return faults.empty() ? std::string() : all.dump(-1, base::BadText::replace);
+Json json_of(const DevicePlace& p) { return {{"identity", p.identity}, {"name", p.name}, {"place", p.place}}; }
+Json json_of(const DeviceFault& f) {
+    Json json = json_of(static_cast<const DevicePlace&>(f));
+    json["reason"] = f.reason;
+    json["ends_process"] = f.ends_process;
+    return json;
 }
 
-std::string text_of(const std::vector<DevicePlace>& places) {
+template <typename Device>
+std::string text_of(const std::vector<Device>& devices) {
     Json all = Json::array();
-    for (const DevicePlace& p : places) all.push_back({{"identity", p.identity}, {"name", p.name}, {"place", p.place}});
-    return places.empty() ? std::string() : all.dump(-1, base::BadText::replace);
+    for (const Device& device : devices) all.push_back(json_of(device));
+    return devices.empty() ? std::string() : all.dump(-1, base::BadText::replace);
 }
 
 std::optional<RememberedTrial> trial_in(const base::StoredEntry& entry) try {
