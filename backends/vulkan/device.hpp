@@ -15,7 +15,7 @@ struct Device;
 struct Block {
     Owned<VkDeviceMemory> memory;
     Owned<VkBuffer> buffer;
-    std::byte* mapped = nullptr;  // null: not visible to the host
+    std::byte* mapped = nullptr;  // null: the host does not see it; of a GPU's own it writes few bytes there, and reads none
     uint64_t address = 0;         // on the device, where it can.warpgroup_products
 };
 
@@ -110,6 +110,7 @@ struct Api {
     static constexpr auto kKernelOptions = {
         "gpu", "patches", "matrix", "tiles", "no-matrices", "no-workgroup-matrices", "no-warpgroups"};
     static constexpr double kSegmentWorkOfSoftware = 5e8;
+    static constexpr uint64_t kWrittenUpTo = uint64_t{64} << 10;
     static const gpu::KernelSource* kernels() { return kKernels; }
 
     static void choose(Abilities& can, const std::string& kernels);

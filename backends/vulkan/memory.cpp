@@ -10,13 +10,14 @@ namespace {
 constexpr VkBufferUsageFlags kUsage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT |
                                       VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
 constexpr VkMemoryPropertyFlags kHost = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+constexpr uint64_t kFew = uint64_t{16} << 20;  // a stretch that small buffers share
 
-uint32_t type_for(const Device& device, uint32_t allowed, gpu::Placement placement) {
+// `few` bytes of the device's: where the host may write them, if that is all of its memory and no window that many programs share.
+uint32_t type_for(const Device& device, uint32_t allowed, gpu::Placement placement, bool few) {
     constexpr VkMemoryPropertyFlags local = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
     constexpr VkMemoryPropertyFlags cached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
     const bool pinned = placement == gpu::Placement::pinned;
     const VkMemoryPropertyFlags required = pinned ? kHost : local;
-    const VkMemoryPropertyFlags wanted = pinned ? cached : device.can.unified ? kHost | cached : 0;
     uint32_t best = UINT32_MAX;
     int best_score = -1;
     const VkPhysicalDeviceMemoryProperties& memory = device.physical.memory;
@@ -24,7 +25,12 @@ uint32_t type_for(const Device& device, uint32_t allowed, gpu::Placement placeme
         const VkMemoryPropertyFlags flags = memory.memoryTypes[i].propertyFlags;
         if ((allowed >> i & 1) == 0 || (flags & required) != required) continue;
         if ((flags & (VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT | VK_MEMORY_PROPERTY_PROTECTED_BIT)) != 0) continue;
-        // What is wanted counts most; what is not wanted (host access to a GPU's memory is a small, slow window) counts against.
+        const bool whole = memory.memoryHeaps[memory.memoryTypes[i].heapIndex].size == device.physical.memory_total;
+        const VkMemoryPropertyFlags wanted = pinned               ? cached
+                                             : device.can.unified ? kHost | cached
+                                             : few && whole       ? kHost
+                                                                  : 0;
+        // What is wanted counts most; what is not wanted (a window to a GPU's memory is small, and slow to read) counts against.
         const int score = 8 * std::popcount(flags & wanted) + 8 - std::popcount(flags & ~wanted & (kHost | cached | local));
         if (score > best_score) {
             best_score = score;
@@ -68,6 +74,7 @@ void look_up_address(const Device& device, Block& block) {
 
 Block Api::allocate(Device& device, uint64_t bytes, gpu::Placement placement) {
     const std::string attempted = "allocate " + std::to_string(bytes) + " bytes on " + device.physical.name;
+    const bool few = bytes <= kFew, mapped = few || device.can.unified || placement == gpu::Placement::pinned;
     Block block;
     block.buffer = make_buffer(device, bytes, nullptr, attempted);
     VkMemoryRequirements needs{};
@@ -75,12 +82,12 @@ Block Api::allocate(Device& device, uint64_t bytes, gpu::Placement placement) {
     VkMemoryAllocateInfo allocate{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
     allocate.pNext = flags_for(device);
     allocate.allocationSize = needs.size;
-    allocate.memoryTypeIndex = type_for(device, needs.memoryTypeBits, placement);
+    allocate.memoryTypeIndex = type_for(device, needs.memoryTypeBits, placement, few);
     block.memory = device.make<VkDeviceMemory>(device.vk.AllocateMemory, allocate, device.vk.FreeMemory, attempted);
     check(device.vk.BindBufferMemory(device.handle, block.buffer.get(), block.memory.get(), 0), attempted);
     look_up_address(device, block);
     const auto flags = device.physical.memory.memoryTypes[allocate.memoryTypeIndex].propertyFlags;
-    if ((flags & kHost) == kHost && (placement == gpu::Placement::pinned || device.can.unified)) {
+    if ((flags & kHost) == kHost && mapped) {
         void* at = nullptr;
         check(device.vk.MapMemory(device.handle, block.memory.get(), 0, VK_WHOLE_SIZE, 0, &at), attempted + ", map it");
         block.mapped = static_cast<std::byte*>(at);

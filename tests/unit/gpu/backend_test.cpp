@@ -140,6 +140,36 @@ TEST_F(Backend, MemoryThatTheHostSeesIsCopiedByTheCaller) {
     EXPECT_EQ(world.of("copy"), 1);
 }
 
+TEST_F(Backend, FewBytesAreWrittenByTheCallerWhereTheDevicesMemoryIsBehindAWindow) {
+    world.window = true;
+    open();
+    bp_buffer* to = buffer(80);
+    const Bytes few(64, std::byte{5}), many(80, std::byte{6});
+    Bytes back(64);
+    bp_fence *f = fence(), *g = fence();
+    ASSERT_EQ(copy(to, few.data(), 64), BP_OK) << text;
+    ASSERT_EQ(copy(to, few.data(), 64, {f, 1}), BP_OK) << text;
+    EXPECT_EQ(world.of("copy"), 0);
+    void* at = nullptr;
+    EXPECT_EQ(kTable.buffer_map(to, 0, 64, &at, &error), BP_UNSUPPORTED) << "it is no memory to work in";
+    // What is read, what is more, and what comes behind work that is under way: by the device.
+    ASSERT_EQ(fetch(back.data(), to, 64), BP_OK) << text;
+    EXPECT_EQ(back, few);
+    EXPECT_EQ(world.of("copy"), 1);
+    ASSERT_EQ(copy(to, many.data(), 80, {f, 2}), BP_OK) << text;
+    EXPECT_EQ(world.of("copy"), 2);
+    world.paused = true;
+    bp_program* program = compile(chain(1));
+    ASSERT_EQ(run(program, {bind(0, to, 16), bind(1, to, 16), bind(2, buffer(16), 16)}, {g, 1}), BP_OK) << text;
+    const int before = world.of("copy");
+    ASSERT_EQ(copy(to, few.data(), 64, {g, 2}), BP_OK) << text;
+    EXPECT_EQ(world.of("copy") - before, 1);
+    driver().go_on();
+    ASSERT_EQ(wait(g, 2, 1'000'000'000), BP_OK) << text;
+    ASSERT_EQ(fetch(back.data(), to, 64), BP_OK) << text;
+    EXPECT_EQ(back, few);
+}
+
 TEST_F(Backend, QueuesWaitForEachOthersPointsAndTheHostForNone) {
     world.paused = true;
     open();

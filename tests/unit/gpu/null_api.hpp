@@ -41,6 +41,7 @@ struct World {
     Facts facts;
     bool paused = false;             // what is submitted stays where it is until go_on() or a wait without a limit
     bool lost = false;               // every call on order says so
+    bool window = false;             // the host may write to the device's own memory
     std::set<uint32_t> unbuildable;  // kernels
     std::string binary = "made";     // of each kernel, empty: none
     std::mutex mutex;
@@ -141,6 +142,7 @@ struct Api {
     static constexpr const char* kBackend = "null";
     static constexpr auto kKernelOptions = {"gpu"};
     static constexpr double kSegmentWorkOfSoftware = 1;  // each dispatch is a segment
+    static constexpr uint64_t kWrittenUpTo = 64;
     static const KernelSource* kernels() {
         static const std::vector<KernelSource> all(kKernelCount, KernelSource{"kernel", "entry", "code", 4, ""});
         return all.data();
@@ -150,7 +152,8 @@ struct Api {
 
     static Block allocate(Device&, uint64_t bytes, Placement placement) {
         world->count(placement == Placement::pinned ? "allocate pinned" : "allocate");
-        return {std::vector<std::byte>(bytes, std::byte{0xEE}), placement == Placement::pinned || world->facts.can.unified};
+        const bool visible = placement == Placement::pinned || world->facts.can.unified || world->window;
+        return {std::vector<std::byte>(bytes, std::byte{0xEE}), visible};
     }
     static Block import(Device&, void*, uint64_t) { throw sdk::Failure(BP_UNSUPPORTED, "import: no"); }
     static std::byte* map(Device&, const Range& range) {
