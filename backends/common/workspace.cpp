@@ -1,9 +1,9 @@
 #include "common/workspace.hpp"
 
 #include <iterator>
-#include <map>
 #include <queue>
-#include <set>
+
+#include "common/free_list.hpp"
 
 namespace backplane::backend {
 
@@ -96,53 +96,17 @@ class Room {
 public:
     // The smallest piece that is large enough, else at the end.
     uint64_t take(uint64_t bytes) {
-        const auto found = by_size_.lower_bound({bytes, 0});
-        if (found == by_size_.end()) {
-            const uint64_t at = last_piece_at_end();
-            if (at != end_) drop(at);
-            end_ = at + bytes;
-            return at;
-        }
-        const auto [size, at] = *found;
-        drop(at);
-        if (size > bytes) add(at + bytes, size - bytes);
+        uint64_t at = 0;
+        if (free_.take(bytes, at)) return at;
+        at = free_.take_last(end_);
+        end_ = at + bytes;
         return at;
     }
-    void give(uint64_t at, uint64_t bytes) {
-        const auto behind = by_place_.find(at + bytes);
-        if (behind != by_place_.end()) {
-            bytes += behind->second;
-            drop(behind->first);
-        }
-        const auto next = by_place_.lower_bound(at);
-        if (next != by_place_.begin())
-            if (const auto [place, size] = *std::prev(next); place + size == at) {
-                drop(place);
-                at = place;
-                bytes += size;
-            }
-        add(at, bytes);
-    }
+    void give(uint64_t at, uint64_t bytes) { free_.give(at, bytes); }
     [[nodiscard]] uint64_t end() const { return end_; }
 
 private:
-    [[nodiscard]] uint64_t last_piece_at_end() const {
-        if (by_place_.empty()) return end_;
-        const auto [at, size] = *by_place_.rbegin();
-        return at + size == end_ ? at : end_;
-    }
-    void add(uint64_t at, uint64_t bytes) {
-        by_place_[at] = bytes;
-        by_size_.insert({bytes, at});
-    }
-    void drop(uint64_t at) {
-        const auto found = by_place_.find(at);
-        by_size_.erase({found->second, at});
-        by_place_.erase(found);
-    }
-
-    std::map<uint64_t, uint64_t> by_place_;            // size by place
-    std::set<std::pair<uint64_t, uint64_t>> by_size_;  // size, place
+    FreeList free_;
     uint64_t end_ = 0;
 };
 

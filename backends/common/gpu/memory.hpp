@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "common/free_list.hpp"
 #include "common/gpu/api.hpp"
-#include "common/gpu/free_list.hpp"
 
 namespace backplane::gpu {
 
@@ -22,7 +22,7 @@ struct Stretch {
     typename A::Block block;
     uint64_t size = 0;
     bool pinned = false, imported = false;
-    FreeList free;  // of those that buffers share
+    backend::FreeList free;  // of those that buffers share
 };
 
 template <typename A>
@@ -104,7 +104,7 @@ public:
             }
         shared_.push_back(make_shared_stretch(room));
         buffer.stretch = shared_.back().get();
-        buffer.stretch->free = FreeList(buffer.stretch->size);
+        buffer.stretch->free = backend::FreeList(buffer.stretch->size);
         buffer.stretch->free.take(room, buffer.offset);
         return buffer;
     }
