@@ -1,15 +1,12 @@
 #include "common/gpu/ops/table.hpp"
 
+#include "common/op_rows.hpp"
+
 namespace backplane::gpu {
 
 const OpLowering* find_lowering(uint32_t op) {
-#define BP_GPU_OP_FAMILY(name) &ops::name::ops_##name,
-    static const OpFamily* const families[] = {BP_OP_FAMILIES(BP_GPU_OP_FAMILY)};
-#undef BP_GPU_OP_FAMILY
-    for (const OpFamily* family : families)
-        for (size_t i = 0; i < family->count; ++i)
-            if (family->first[i].op == op) return &family->first[i];
-    return nullptr;
+    static const backend::OpRows<OpLowering> all({BP_OP_FAMILIES});
+    return all.find(op);
 }
 
 uint32_t variant_for(uint32_t first, uint32_t bytes) {

@@ -1,23 +1,14 @@
 // The ops of GPUs: each file of ops/ that defines an OpFamily is in the list, which the build makes of the folder.
 #pragma once
 
+#include <span>
+
 #include "common/gpu/lowering.hpp"
-#include "gpu_op_families.h"
 
 namespace backplane::gpu {
 
-struct OpFamily {
-    const OpLowering* first;
-    size_t count;
-};
-
-// A namespace for each, so that files of ops can share a compilation.
-#define BP_GPU_OP_FAMILY(name)        \
-    namespace ops::name {             \
-    extern const OpFamily ops_##name; \
-    }
-BP_OP_FAMILIES(BP_GPU_OP_FAMILY)
-#undef BP_GPU_OP_FAMILY
+using OpFamily = std::span<const OpLowering>;
+#include "gpu_op_families.h"
 
 // The variant of a moving kernel for elements of `bytes`: `first` is the one for 1.
 uint32_t variant_for(uint32_t first, uint32_t bytes);
