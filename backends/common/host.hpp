@@ -52,7 +52,12 @@ public:
         return number(std::string(backend).append(".lose-after").c_str(), 1, 999'999'999, 0);
     }
     [[nodiscard]] bool has_parallel() const { return table_.parallel != nullptr; }
-    void parallel(uint32_t n, void (*body)(void*, uint32_t), void* arg) const { table_.parallel(table_.self, n, body, arg); }
+    // body(i) for each i below n, on threads that the host lends; it throws nothing.
+    template <typename Body>
+    void parallel(uint32_t n, const Body& body) const {
+        table_.parallel(
+            table_.self, n, [](void* all, uint32_t i) { (*static_cast<const Body*>(all))(i); }, const_cast<Body*>(&body));
+    }
     // Null: there is not so much. Given back with the same alignment.
     [[nodiscard]] void* allocate(size_t size, size_t alignment) const {
         if (table_.allocate != nullptr) return table_.allocate(table_.self, size, alignment);

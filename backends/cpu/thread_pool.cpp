@@ -106,11 +106,7 @@ void ThreadPool::run(uint32_t chunks, Call call, void* arg) {
     if (threads_ == 1 || chunks == 1) return take_all();
     if (!shares_) shares_ = std::make_unique<Share[]>(threads_);
     for (uint32_t lane = 0; lane < threads_; ++lane) shares_[lane].next.store(first_of(lane), std::memory_order_relaxed);
-    if (host_.has_parallel()) {
-        host_.parallel(
-            threads_, [](void* self, uint32_t lane) { static_cast<ThreadPool*>(self)->work(lane); }, this);
-        return;
-    }
+    if (host_.has_parallel()) return host_.parallel(threads_, [this](uint32_t lane) { work(lane); });
     if (workers_.size() + 1 < threads_) start();
     if (workers_.empty()) return take_all();
     gate_.store(kOpen, std::memory_order_release);

@@ -129,14 +129,12 @@ concept Api = std::derived_from<typename A::Physical, Facts> && std::movable<typ
     {A::unmap(device, range, memory)};
 
     // Kernels. [any]
-    {
-        A::build(device, i, words, bytes)
-        } -> std::same_as<typename A::Kernel>;  // id, constants, what binary() gave once or nothing
+    // Of an id, with constants; the bytes are what binary() gave once, or none.
+    { A::build(device, i, words, bytes) } -> std::same_as<typename A::Kernel>;
     { kernel.origin } -> std::convertible_to<Origin>;
-    {
-        A::binary(device, kernel, true)
-        } -> std::same_as<std::vector<std::byte>>;  // to keep; empty: nothing new. true: it has run
-    {A::built(device)};                             // nothing is left to build for now
+    // To keep; empty: nothing new. true: it has run.
+    { A::binary(device, kernel, true) } -> std::same_as<std::vector<std::byte>>;
+    {A::built(device)};  // nothing is left to build for now
 
     // Recording: commands for one set of buffers, submitted as often as wanted, on one queue at a time.
     { A::begin(device, i) } -> std::same_as<typename A::Recording>;  // of at most so many dispatches

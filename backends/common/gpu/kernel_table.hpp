@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "common/gpu/plan.hpp"
@@ -40,7 +41,9 @@ public:
     // make() returns it the first time; when it throws, nothing is kept. Stays where it is.
     template <typename Make>
     Made& get(uint32_t kernel, const std::vector<uint32_t>& constants, Make&& make) {
-        Entry& entry = entry_of(kernel, constants);
+        std::unique_lock all(mutex_);
+        Entry& entry = entries_[{kernel, constants}];
+        all.unlock();
         const std::lock_guard lock(entry.making);
         if (!entry.made) entry.made.emplace(make());
         return *entry.made;
@@ -51,15 +54,8 @@ private:
         std::mutex making;
         std::optional<Made> made;
     };
-    Entry& entry_of(uint32_t kernel, const std::vector<uint32_t>& constants) {
-        std::vector<uint32_t> key = {kernel};
-        key.insert(key.end(), constants.begin(), constants.end());
-        const std::lock_guard lock(mutex_);
-        return entries_[std::move(key)];
-    }
-
     std::mutex mutex_;
-    std::map<std::vector<uint32_t>, Entry> entries_;  // never shrinks: entries stay in place
+    std::map<std::pair<uint32_t, std::vector<uint32_t>>, Entry> entries_;  // never shrinks: entries stay in place
 };
 
 // build() of every kernel of these dispatches, several at a time: drivers take up to a second for one, on one core. What fails is left to

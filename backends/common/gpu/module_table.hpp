@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 
 #include "common/gpu/peak.hpp"
 #include "common/gpu/program.hpp"
@@ -24,8 +25,10 @@ public:
     explicit Module(const bp_host& table) : host_(&table) {}
 
     static const void* extension(const char* id) {
-        const void* peak = PeakTable<A>::find(id);
-        return peak != nullptr ? peak : SumsTable<A>::find(id);
+        if (std::string_view(id) == BP_BENCH_PEAK) return PeakTable<A>::get();
+        if constexpr (kHasSums<A>)
+            if (std::string_view(id) == BP_SUMS) return SumsTable<A>::get();
+        return nullptr;
     }
 
     uint32_t count() { return static_cast<uint32_t>(instance().devices().size()); }

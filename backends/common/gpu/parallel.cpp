@@ -7,39 +7,28 @@
 
 namespace backplane::gpu {
 
-namespace {
-
-struct Work {
-    const std::function<void(uint32_t)>& body;
-    std::vector<std::exception_ptr> errors;
-
-    void run(uint32_t i) {
+void in_parallel(const backend::Host& host, uint32_t n, const std::function<void(uint32_t)>& body) {
+    std::vector<std::exception_ptr> errors(n);
+    const auto run = [&](uint32_t i) {
         try {
             body(i);
         } catch (...) {
             errors[i] = std::current_exception();
         }
-    }
-};
-
-}  // namespace
-
-void in_parallel(const backend::Host& host, uint32_t n, const std::function<void(uint32_t)>& body) {
-    Work work{body, std::vector<std::exception_ptr>(n)};
+    };
     if (n > 1 && host.has_parallel()) {
-        host.parallel(
-            n, [](void* all, uint32_t i) { static_cast<Work*>(all)->run(i); }, &work);
+        host.parallel(n, run);
     } else {
         std::vector<std::thread> others;
         uint32_t mine = 0;  // the first of those that this thread does
         try {
-            for (; mine + 1 < n; ++mine) others.emplace_back([&work, mine] { work.run(mine); });
+            for (; mine + 1 < n; ++mine) others.emplace_back(run, mine);
         } catch (const std::system_error&) {  // NOLINT(bugprone-empty-catch): with as many threads as there may be
         }
-        for (; mine < n; ++mine) work.run(mine);
+        for (; mine < n; ++mine) run(mine);
         for (std::thread& other : others) other.join();
     }
-    for (const std::exception_ptr& error : work.errors)
+    for (const std::exception_ptr& error : errors)
         if (error) std::rethrow_exception(error);
 }
 

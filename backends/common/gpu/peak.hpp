@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <string_view>
 
 #include "backplane/bench.h"
 #include "backplane/sdk.hpp"
+#include "common/gpu/kernel_words.hpp"
 #include "common/gpu/program.hpp"
 
 namespace backplane::gpu {
@@ -14,30 +14,32 @@ namespace backplane::gpu {
 // What the kernel does: multiply and add, or read.
 enum class Peak : uint32_t { arithmetic = 0, reading = 1 };
 
-// One dispatch of it. Values: 0, the `read_bytes` it reads; 1, where it could write, 256 bytes; each bound as the slot of its number.
-Plan peak_plan(Peak what, uint32_t rounds, uint64_t read_bytes, uint32_t groups);
-
 template <typename A>
 class PeakTable {
 public:
-    // Null: `id` is another table's.
-    static const void* find(const char* id) {
-        return id != nullptr && std::string_view(id) == BP_BENCH_PEAK ? &kTable : nullptr;
-    }
+    static const void* get() { return &kTable; }
 
 private:
     using Device = gpu::Device<A>;
     using Clock = std::chrono::steady_clock;
 
-    // Of the fastest of some runs, on memory of its own.
-    static double seconds(Device& device, Plan plan) {
-        const auto bytes = static_cast<uint64_t>(plan[0].elements());
+    // Of the fastest of some runs of the kernel, on memory of its own: the bytes it reads, and 256 where it could write.
+    static double seconds(Device& device, Peak what, uint32_t rounds, uint64_t bytes, uint32_t groups) {
         const auto in = device.memory->hold(bytes, device);
-        const auto out = device.memory->hold(static_cast<uint64_t>(plan[1].elements()), device);
+        const auto out = device.memory->hold(256, device);
         // Memory that was never written may not be there yet, or be one page of zeros many times over.
         const std::vector<std::byte> piece(kPieceBytes, std::byte{1});
         for (uint64_t at = 0; at < bytes; at += piece.size())
             device.fill(*in, at, piece.data(), std::min<uint64_t>(piece.size(), bytes - at));
+        Plan plan;  // whose values are bound by their numbers
+        plan[plan.temporary(BP_U8, {static_cast<int64_t>(bytes)})].base = 0;
+        plan[plan.temporary(BP_U8, {256})].base = 1;
+        Dispatch& d = plan.dispatches.emplace_back();
+        d.kernel = kKernel_peak;
+        d.constants = {128, static_cast<uint32_t>(what)};
+        d.operands = {{0, 16, false}, {1, 4, true}};
+        d.parameters = words_of(PeakParameters{rounds});
+        d.groups[0] = groups;
         Program<A> program(device, std::move(plan));
         double best = 1e9;
         const auto begin = Clock::now();
@@ -63,7 +65,7 @@ private:
             const uint32_t groups = device.can().software ? 64 : 8192;
             const uint32_t rounds = device.can().software ? 256 : 2048;
             const double work = 2.0 * 64 * rounds * 128.0 * groups;
-            return work / seconds(device, peak_plan(Peak::arithmetic, rounds, 256, groups)) / 1e9;
+            return work / seconds(device, Peak::arithmetic, rounds, 256, groups) / 1e9;
         });
     }
 
@@ -73,7 +75,7 @@ private:
             const uint64_t most = std::min(device.can().most_range, device.can().most_allocation) / 2;
             const uint64_t bytes = std::min(most, software ? kSoftwareBytes : uint64_t{1} << 30) / 256 * 256;
             const auto rounds = static_cast<uint32_t>(bytes / 16);
-            const double took = seconds(device, peak_plan(Peak::reading, rounds, bytes, software ? 64 : 4096));
+            const double took = seconds(device, Peak::reading, rounds, bytes, software ? 64 : 4096);
             return static_cast<double>(bytes) / took / 1e9;
         });
     }

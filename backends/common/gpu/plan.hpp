@@ -85,9 +85,6 @@ struct Plan : backend::PlanOf<Value> {
         for (const Dispatch& d : dispatches) sum += d.kernel == kNoKernel ? values[d.operands[1].value].bytes : d.moved;
         return sum;
     }
-
-    // A constant of our own making.
-    ValueId constant(const std::vector<uint32_t>& words);
 };
 
 // Reads the host's graph. Throws Failure(BP_INVALID); symbolic dimensions are Failure(BP_UNSUPPORTED).

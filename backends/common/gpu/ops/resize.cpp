@@ -22,14 +22,16 @@ void lower(Lowering& to, const Node& node) {
         in.insert(in.begin() + 2, 1), out.insert(out.begin() + 2, 1);  // one axis is a row, two are a plane
     const uint32_t dtype = to[node.output].dtype;
     const auto n = static_cast<uint64_t>(to[node.output].elements());
-    if (n == 0) return;
     std::vector<uint32_t> taps;
     for (size_t axis = 2; axis < 5; ++axis) append(taps, backend::taps_of(node, in[axis], out[axis]));
     const auto count = word(static_cast<int64_t>(backend::taps_of(node, 1, 1).count));
     const bool nearest = backend::types_of_resize(node) == Types::moves;
     const uint32_t kernel = nearest ? variant_for(kKernel_resize_nearest_1, sdk::dtype_info(dtype).bytes)
                                     : variant_for_type(kKernel_resize_f32, dtype);
-    const ValueId table = to.plan.constant(taps);
+    const ValueId table = to.plan.temporary(BP_I32, {static_cast<int64_t>(taps.size())});
+    const auto bytes = std::as_bytes(std::span(taps));
+    to.plan[table].role = BP_ROLE_CONSTANT;
+    to.plan[table].constant.assign(bytes.begin(), bytes.end());
     const std::vector<Operand> operands = {to.reads(node.inputs[0]), to.reads(table, 4), to.writes(node.output)};
     const ResizeParameters parameters{.elements = static_cast<uint32_t>(n),
                                       .planes_in = word(in[2]),
