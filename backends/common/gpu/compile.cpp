@@ -21,7 +21,8 @@ void lower_all(Plan& plan, const Abilities& can, const volatile uint32_t* cancel
     choose_bundles(to);
     for (size_t i = 0; i < plan.nodes.size(); ++i) {
         if (raised(cancel)) throw sdk::Failure(BP_CANCELLED, "compile was cancelled");
-        find_lowering(plan.nodes[i].op)->lower(to, plan.nodes[i]);
+        const Node& node = plan.nodes[i];
+        if (plan[node.output].elements() != 0) find_lowering(node.op)->lower(to, node);
     }
     to.place_first();
     backend::place_states(plan, plan.dispatches, [&](ValueId next, ValueId state) {

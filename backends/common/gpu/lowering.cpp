@@ -16,13 +16,6 @@ void Lowering::spread(uint64_t n, uint32_t groups[3]) const {
     groups[2] = 1;
 }
 
-void Lowering::each(std::string label, uint32_t kernel, uint64_t n, std::vector<Operand> operands,
-                    std::vector<uint32_t> parameters, const std::vector<uint32_t>& constants) {
-    if (n == 0) return;
-    rows(std::move(label), kernel, (n + kLocal - 1) / kLocal, kLocal, std::move(operands), std::move(parameters), constants);
-    plan.dispatches.back().work = static_cast<double>(n) * 8;
-}
-
 void Lowering::rows(std::string label, uint32_t kernel, uint64_t n, uint32_t local, std::vector<Operand> operands,
                     std::vector<uint32_t> parameters, const std::vector<uint32_t>& constants) {
     if (n == 0) return;
@@ -85,6 +78,12 @@ Operand Lowering::reads_or(ValueId id, ValueId otherwise, uint32_t element) cons
     return operand;
 }
 Operand Lowering::writes(ValueId id, uint32_t element) const { return {id, element_of(plan[id], element), true}; }
+std::vector<Operand> Lowering::operands_of(const Node& node) const {
+    std::vector<Operand> all;
+    for (const ValueId in : node.inputs) all.push_back(reads(in));
+    all.push_back(writes(node.output));
+    return all;
+}
 
 Verdict check_node(const Plan& plan, const Node& node, const Abilities& can) {
     const OpLowering* lowering = find_lowering(node.op);

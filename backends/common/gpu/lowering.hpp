@@ -37,13 +37,22 @@ public:
     [[nodiscard]] const Value& operator[](ValueId id) const { return plan[id]; }
     // One invocation for each of n elements, kLocal to a workgroup. `constants` follow the size of the workgroup.
     void each(std::string label, uint32_t kernel, uint64_t n, std::vector<Operand> operands,
-              std::vector<uint32_t> parameters, const std::vector<uint32_t>& constants = {});
+              std::vector<uint32_t> parameters, const std::vector<uint32_t>& constants = {}) {
+        const auto groups = static_cast<uint64_t>(up(static_cast<int64_t>(n), kLocal));
+        rows(std::move(label), kernel, groups, kLocal, std::move(operands), std::move(parameters), constants);
+    }
     // The same with the record of a kernel that counts its `elements`: they are set here.
     template <class Record>
     void each(std::string label, uint32_t kernel, uint64_t n, std::vector<Operand> operands, Record record,
               const std::vector<uint32_t>& constants = {}) {
         record.elements = static_cast<uint32_t>(n);
         each(std::move(label), kernel, n, std::move(operands), words_of(record), constants);
+    }
+    // The same for each element of a node's result.
+    template <class Record>
+    void each(const Node& node, uint32_t kernel, const Record& record, const std::vector<uint32_t>& constants = {}) {
+        const auto n = static_cast<uint64_t>(plan[node.output].elements());
+        each(step_label(plan, node), kernel, n, operands_of(node), record, constants);
     }
     // One workgroup for each of n rows.
     void rows(std::string label, uint32_t kernel, uint64_t n, uint32_t local, std::vector<Operand> operands,
@@ -62,6 +71,8 @@ public:
     [[nodiscard]] Operand reads(ValueId id, uint32_t element = 0) const;
     [[nodiscard]] Operand reads_or(ValueId id, ValueId otherwise, uint32_t element = 0) const;  // kNone: it is not given
     [[nodiscard]] Operand writes(ValueId id, uint32_t element = 0) const;
+    // What a node reads, of which all is given, then what it writes.
+    [[nodiscard]] std::vector<Operand> operands_of(const Node& node) const;
 
 private:
     std::vector<Dispatch> first_;

@@ -87,7 +87,6 @@ std::vector<uint32_t> words_of_views(const std::array<View, 4>& views, const Siz
 }
 
 void lower(Lowering& to, const Node& node) {
-    if (to[node.output].elements() == 0) return;
     const ValueId mask = read_mask(to, node);  // it may add values: what is taken by reference comes after
     const ValueId lengths = node.input(4);
     const ValueId in = node.inputs[0];

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "common/gpu/loop_nest.hpp"
+#include "common/gpu/ops/moves.hpp"
 #include "common/gpu/ops/table.hpp"
 
 namespace backplane::gpu::ops::cast {
@@ -38,13 +38,8 @@ void add_cast(Lowering& to, ValueId in, ValueId out) {
     const uint32_t from = to[in].dtype;
     const uint32_t into = to[out].dtype;
     const std::string label = "Cast " + to[in].text() + " to " + sdk::dtype_info(into).name;
-    if (from == into) {  // the same bytes, NaNs and all
-        const uint32_t bytes = sdk::dtype_info(into).bytes;
-        CopyParameters parameters{};
-        LoopNest({to[out].elements()}, {1}, {1}).write_to(parameters.nest);
-        to.each(label, variant_for(kKernel_copy_1, bytes), n, {to.reads(in), to.writes(out)}, parameters);
-        return;
-    }
+    if (from == into)  // the same bytes, NaNs and all
+        return moves::add_copy(to, label, {to[out].elements()}, {in, 0, {1}}, {out, 0, {1}});
     const uint32_t kernel = is_wide(from) || is_wide(into) ? kKernel_cast_wide : kKernel_cast;
     // Elements of 8 bytes as two words; the bytes of blocks.
     const auto unit = [](uint32_t type) { return is_block(type) ? 1 : std::min(4U, sdk::dtype_info(type).bytes); };

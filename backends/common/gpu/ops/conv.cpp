@@ -12,7 +12,6 @@ namespace {
 void lower_depthwise(Lowering& to, const Node& node) {
     auto parameters = geometry_of<ConvDepthwiseParameters>(to, node);
     const Value& y = to[node.output];
-    if (y.elements() == 0) return;
     const auto n = static_cast<uint64_t>(y.elements() / parameters.out_width * up(parameters.out_width, 4));  // fours
     parameters.elements = static_cast<uint32_t>(n);
     std::vector<uint32_t> words = words_of(parameters);
@@ -185,7 +184,6 @@ void lower_on_tiles(Lowering& to, const Node& node, const ConvParameters& p, uin
 }
 
 void lower(Lowering& to, const Node& node) {
-    if (to[node.output].elements() == 0) return;
     if (lower_window(to, node)) return;
     if (has_channels_last(node)) return lower_depthwise_last(to, node);
     if (groups_of(node) > 1 && outputs_of(to, node) == 1 && to[node.inputs[1]].dim[1] == 1) return lower_depthwise(to, node);
@@ -209,7 +207,6 @@ uint32_t even_taps(const ConvParameters& p, bool deep) {
 
 // Of a stride of s every s-th pixel of the result along an axis meets the same taps: each such phase is a product of its own, in the batch.
 void lower_transposed(Lowering& to, const Node& node) {
-    if (to[node.output].elements() == 0) return;
     const auto p = geometry_of(to, node);
     if (p.groups > 1 && p.outputs == 1 && p.channels == 1) return lower_depthwise(to, node);
     const int64_t phases = int64_t{1} * p.stride_d * p.stride_h * p.stride_w;

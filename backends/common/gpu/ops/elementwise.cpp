@@ -22,21 +22,19 @@ void set_bound(uint32_t* words, double value, uint32_t dtype) {
 
 void lower_unary(Lowering& to, const Node& node) {
     const uint32_t dtype = to[node.output].dtype;
-    const auto n = static_cast<uint64_t>(to[node.output].elements());
     const uint32_t kernel = variant_for_number(kKernel_unary_f32, dtype);
-    const std::vector<Operand> operands{to.reads(node.inputs[0]), to.writes(node.output)};
     if (is_whole(dtype)) {
         const auto bounds =
             node.op == BP_OP_clip ? node.as<backplane::ops::ClipAttributes>() : backplane::ops::ClipAttributes{};
         UnaryIntegerParameters parameters{.op = node.op};
         set_bound(&parameters.bounds[0], std::ceil(bounds.least), dtype);
         set_bound(&parameters.bounds[2], std::floor(bounds.most), dtype);
-        to.each(step_label(to, node), kernel, n, operands, parameters);
+        to.each(node, kernel, parameters);
     } else {
         const PostOp function = backend::function_post(node);
-        to.each(step_label(to, node), kernel, n, operands, UnaryParameters{.a = function.a, .b = function.b}, {node.op});
+        to.each(node, kernel, UnaryParameters{.a = function.a, .b = function.b}, {node.op});
     }
-    if (n != 0) to.plan.dispatches.back().alone = true;
+    to.plan.dispatches.back().alone = true;
 }
 
 // As the kernel takes four elements of a result at once (FOURS); 0: it takes one. The nest becomes one over fours where it must be one.
@@ -63,9 +61,9 @@ void lower_binary(Lowering& to, const Node& node) {
     const uint32_t fours = is_whole(out.dtype) ? 0 : fours_of(nest);
     nest.write_to(parameters.nest);
     to.each(step_label(to, node), variant_for_number(kKernel_binary_f32, out.dtype), fours != 0 ? n / 4 : n,
-            {to.reads(node.inputs[0]), to.reads(node.inputs[1]), to.writes(node.output)}, parameters,
+            to.operands_of(node), parameters,
             is_whole(out.dtype) ? std::vector<uint32_t>{} : std::vector<uint32_t>{node.op, fours});
-    if (n != 0) to.plan.dispatches.back().alone = true;
+    to.plan.dispatches.back().alone = true;
 }
 
 // A step of a chain that reads `other`, one of the operands behind the first.
@@ -106,7 +104,6 @@ void lower_chain(Lowering& to, const Node& node) {
     operands.push_back(to.writes(node.output));
     const auto n = static_cast<uint64_t>(out.elements());
     to.each(label + out.text(), variant_for_type(kKernel_chain_f32, out.dtype), n, std::move(operands), parameters);
-    if (n == 0) return;
     to.plan.dispatches.back().work *= static_cast<double>(steps.size());
     to.plan.dispatches.back().alone = true;
 }

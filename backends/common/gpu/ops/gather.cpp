@@ -90,7 +90,6 @@ void lower_samples(Lowering& to, const Node& node) {
     const Value& x = to[node.inputs[0]];
     const auto how = node.as<backplane::ops::GridSampleAttributes>();
     const auto n = static_cast<uint64_t>(to[node.output].elements());
-    if (n == 0) return;
     const size_t axes = x.dim.size() - 2;
     const auto extent = [&](size_t axis) { return word(axis < axes ? x.dim[x.dim.size() - 1 - axis] : 1); };
     to.each(step_label(to, node), variant_for_type(kKernel_grid_sample_f32, x.dtype), n,

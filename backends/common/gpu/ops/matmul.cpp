@@ -19,19 +19,11 @@ constexpr int64_t kFewRows = 8;     // more make more of the tiles' kernel
 constexpr int64_t kMostRows = 128;  // or go by so many at a time, each of which reads the weights anew, out of a cache
 constexpr uint32_t kColumns = 4;    // of a workgroup of matvec
 
-// Batch dimensions of the result, and how many matrices of the operand one step along each is (numpy's broadcasting).
-std::vector<int64_t> batch_steps(const Value& operand, const std::vector<int64_t>& out) {
-    const size_t rank = out.size() - 2;
-    std::vector<int64_t> steps(rank, 0);
-    int64_t stride = 1;
-    for (size_t d = rank; d-- > 0;) {
-        const size_t shift = out.size() - operand.dim.size();
-        if (d < shift) continue;
-        const int64_t own = operand.dim[d - shift];
-        steps[d] = own != 1 ? stride : 0;
-        stride *= own;
-    }
-    return steps;
+// How many matrices of the operand one step along each dimension of the batch is (numpy's broadcasting).
+std::vector<int64_t> batch_steps(const Value& operand, const std::vector<int64_t>& batch) {
+    Value matrices;
+    matrices.dim.assign(operand.dim.begin(), operand.dim.end() - 2);
+    return broadcast_strides(matrices, batch);
 }
 
 // Does it lie where kernels can take four elements at once?
@@ -212,7 +204,6 @@ bool suits_eights(const Abilities& can, int64_t rows, int64_t columns, int64_t b
 }
 
 void lower(Lowering& to, const Node& node) {
-    if (to[node.output].elements() == 0) return;
     const bool blocks = is_block(to[node.inputs[1]].dtype);
     // It may add values: what is taken by reference comes after.
     const ValueId right = blocks ? planes_of(to, node.inputs[1]) : node.inputs[1];
@@ -246,9 +237,10 @@ void lower(Lowering& to, const Node& node) {
                                 .blocks = group.columns != 0 ? word(tiles) : down,
                                 .scales = blocks ? word(spans_of(b)) : 0,
                                 .batch_rank = static_cast<uint32_t>(out.size() - 2)};
-    write_to(parameters.sizes, std::vector<int64_t>(out.begin(), out.end() - 2));
-    write_to(parameters.steps_a, batch_steps(a, out));
-    write_to(parameters.steps_b, batch_steps(b, out));
+    const std::vector<int64_t> dims(out.begin(), out.end() - 2);  // of the batch
+    write_to(parameters.sizes, dims);
+    write_to(parameters.steps_a, batch_steps(a, dims));
+    write_to(parameters.steps_b, batch_steps(b, dims));
     Dispatch d;
     d.label = "MatMul " + a.text() + " by " + b.text() + epilogue_text(node);
     d.kernel = whole.rows != 0 ? kKernel_matmul_workgroup_f16
@@ -285,10 +277,18 @@ void lower(Lowering& to, const Node& node) {
     } else if (few) {
         d.constants = {kLocal, epilogue_kinds(node), epilogue_function(node), tile.rows, to.can.software ? 0U : 1U};
     } else {
-        d.constants = {tile.invocations()};
-        for (const uint32_t c : tile_constants(tile, node)) d.constants.push_back(c);
-        d.constants.push_back(transpose_a ? 1 : 0);
-        d.constants.push_back(blocks ? b.dtype : transpose_b ? 1 : 0);
+        d.constants = {tile.invocations(),
+                       epilogue_kinds(node),
+                       epilogue_function(node),
+                       tile.rows,
+                       tile.columns,
+                       tile.down,
+                       tile.across,
+                       tile.depth,
+                       transpose_a ? 1U : 0U,
+                       blocks        ? b.dtype
+                       : transpose_b ? 1U
+                                     : 0U};
     }
     d.operands = {to.reads(node.inputs[0]), blocks ? to.reads(right, 4) : to.reads(right)};
     append_epilogue_operands(to, d.operands, node, node.inputs[0]);

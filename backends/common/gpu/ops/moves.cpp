@@ -62,26 +62,15 @@ void add_copy(Lowering& to, const std::string& label, const std::vector<int64_t>
     const uint32_t bytes = moved_bytes(to[into.value].dtype);
     LoopNest nest(size, from.strides, into.strides);
     const bool one_run = nest.size.size() == 1 && nest.stride[0][0] == 1 && nest.stride[1][0] == 1;
-    const auto starts_at = [&](const View& view) { return static_cast<uint64_t>(view.offset) * bytes; };
-    if (one_run && to.can.slow_copies && n * bytes % 8 == 0 && in_eights(to, from.value, starts_at(from)) &&
-        in_eights(to, into.value, starts_at(into))) {
-        const uint64_t eights = n * bytes / 8;
-        CopyParameters parameters{.first_x = static_cast<uint32_t>(starts_at(from) / 8),
-                                  .first_y = static_cast<uint32_t>(starts_at(into) / 8)};
-        LoopNest({static_cast<int64_t>(eights)}, {1}, {1}).write_to(parameters.nest);
-        to.each(label, variant_for(kKernel_copy_1, 8), eights, {to.reads(from.value, 8), to.writes(into.value, 8)},
-                parameters);
-        to.plan.dispatches.back().moved = n * bytes;
-        return;
-    }
-    if (one_run && n * bytes >= kTransferBytes) {
+    const uint32_t many = moved_at_once(to, nest, bytes, from, into);
+    const bool eights = to.can.slow_copies && many * bytes == 8;
+    if (one_run && n * bytes >= kTransferBytes && !eights) {
         Dispatch d;
         d.label = label;
         d.operands = {to.reads(part_of(to, from, n * bytes), 1), to.writes(part_of(to, into, n * bytes), 1)};
         to.add(std::move(d));
         return;
     }
-    const uint32_t many = moved_at_once(to, nest, bytes, from, into);
     CopyParameters parameters{.first_x = word(from.offset / many), .first_y = word(into.offset / many)};
     if (many > 1) {
         nest.size.back() /= many;
@@ -153,7 +142,6 @@ void lower_scatter(Lowering& to, const Node& node) {
     const bool quantises = to[update].dtype != type;
     const std::vector<int64_t> dim = to[cache].dim;
     const auto axis = static_cast<size_t>(attributes.axis);
-    if (to[cache].elements() == 0) return;
     // The rest of the cache: nothing to do where it is a state that this op updates in place.
     copy_whole(to, node);
     to.plan.dispatches.back().copies = true;
@@ -184,7 +172,6 @@ void lower_scatter_nd(Lowering& to, const Node& node) {
     const ValueId data = node.inputs[0];
     const ValueId indices = node.inputs[1];
     const ValueId updates = node.inputs[2];
-    if (to[data].elements() == 0) return;
     copy_whole(to, node);
     to.plan.dispatches.back().copies = true;
     const auto n = static_cast<uint64_t>(to[updates].elements());

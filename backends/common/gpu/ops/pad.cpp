@@ -20,11 +20,7 @@ PadParameters parameters_of(const Value& x, const Value& y, uint32_t mode) {
 }
 
 void add(Lowering& to, const Node& node, const PadParameters& parameters) {
-    const ValueId in = node.inputs[0];
-    const Value& y = to[node.output];
-    const auto n = static_cast<uint64_t>(y.elements());
-    const uint32_t bytes = sdk::dtype_info(y.dtype).bytes;
-    to.each(step_label(to, node), variant_for(kKernel_pad_1, bytes), n, {to.reads(in), to.writes(node.output)}, parameters);
+    to.each(node, variant_for(kKernel_pad_1, sdk::dtype_info(to[node.output].dtype).bytes), parameters);
 }
 
 void lower_pad(Lowering& to, const Node& node) {

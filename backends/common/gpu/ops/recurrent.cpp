@@ -51,7 +51,6 @@ RecurrentParameters parameters_of(const Lowering& to, const Node& node, const Re
 }
 
 void lower(Lowering& to, const Node& node) {
-    if (to[node.output].elements() == 0) return;
     const Recurrence r = backend::recurrence_of(node, to[node.output]);
     const ValueId x = node.inputs[rules::kRecurrentX];
     const ValueId weights = node.inputs[rules::kRecurrentR];

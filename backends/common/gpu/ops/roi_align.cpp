@@ -12,7 +12,6 @@ void lower(Lowering& to, const Node& node) {
     const auto how = node.as<backplane::ops::RoiAlignAttributes>();
     const auto scale = std::bit_cast<uint64_t>(how.scale);
     const auto n = static_cast<uint64_t>(to[node.output].elements());
-    if (n == 0) return;
     const ValueId batches = node.inputs[2];
     to.each(step_label(to, node), variant_for_type(kKernel_roi_align_f32, to[node.output].dtype), n,
             {to.reads(node.inputs[0]), to.reads(node.inputs[1]), to.reads(batches, 4), to.writes(node.output)},

@@ -8,7 +8,6 @@ void lower(Lowering& to, const Node& node) {
     const Value& in = to[node.inputs[0]];
     const auto axis = static_cast<size_t>(node.as<backplane::ops::SoftmaxAttributes>().axis);
     const int64_t n = in.dim[axis];
-    if (in.elements() == 0) return;
     to.rows(step_label(to, node), variant_for_type(kKernel_softmax_f32, in.dtype), static_cast<uint64_t>(in.elements() / n),
             n >= 128 ? 128 : 32, {to.reads(node.inputs[0]), to.writes(node.output)},
             words_of(SoftmaxParameters{.rows = word(in.elements() / n),

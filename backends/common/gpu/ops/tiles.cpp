@@ -6,17 +6,20 @@ namespace backplane::gpu {
 
 namespace {
 
-uint32_t kind_of(const PostOp& post, uint32_t added) {
-    switch (post.kind) {
-        case PostOp::bias: return EPILOGUE_BIAS;
-        case PostOp::scale: return EPILOGUE_SCALE;
-        case PostOp::add: return added == 0 ? EPILOGUE_ADD_FIRST : EPILOGUE_ADD_SECOND;
-        default: break;
+// Of each step of the epilogue.
+std::vector<uint32_t> kinds_of(const Node& node) {
+    std::vector<uint32_t> kinds;
+    for (const PostOp& post : node.post) {
+        const bool adds_again = std::ranges::count(kinds, EPILOGUE_ADD_FIRST) != 0;
+        kinds.push_back(post.kind == PostOp::bias     ? EPILOGUE_BIAS
+                        : post.kind == PostOp::scale  ? EPILOGUE_SCALE
+                        : post.kind == PostOp::add    ? (adds_again ? EPILOGUE_ADD_SECOND : EPILOGUE_ADD_FIRST)
+                        : post.op == BP_OP_relu       ? EPILOGUE_RELU
+                        : post.op == BP_OP_leaky_relu ? EPILOGUE_LEAKY
+                        : post.op == BP_OP_clip       ? EPILOGUE_CLIP
+                                                      : EPILOGUE_FUNCTION);
     }
-    return post.op == BP_OP_relu         ? EPILOGUE_RELU
-           : post.op == BP_OP_leaky_relu ? EPILOGUE_LEAKY
-           : post.op == BP_OP_clip       ? EPILOGUE_CLIP
-                                         : EPILOGUE_FUNCTION;
+    return kinds;
 }
 
 // Workgroups that keep a large GPU busy.
@@ -43,31 +46,22 @@ Tile choose_tile(const Abilities& can, int64_t rows, int64_t columns, int64_t ba
 
 uint32_t epilogue_kinds(const Node& node) {
     uint32_t kinds = 0;
-    uint32_t added = 0;
-    for (size_t i = 0; i < node.post.size(); ++i) {
-        kinds |= (kind_of(node.post[i], added) + 1) << (4 * i);
-        if (node.post[i].kind == PostOp::add) ++added;
-    }
+    uint32_t at = 0;
+    for (const uint32_t kind : kinds_of(node)) kinds |= (kind + 1) << (4 * at++);
     return kinds;
 }
 
 uint32_t epilogue_function(const Node& node) {
-    for (const PostOp& post : node.post)
-        if (post.kind == PostOp::unary && kind_of(post, 0) == EPILOGUE_FUNCTION) return post.op;
-    return 0;
-}
-
-std::vector<uint32_t> tile_constants(const Tile& tile, const Node& node) {
-    return {epilogue_kinds(node), epilogue_function(node), tile.rows, tile.columns, tile.down, tile.across, tile.depth};
+    const std::vector<uint32_t> kinds = kinds_of(node);
+    const auto found = std::ranges::find(kinds, EPILOGUE_FUNCTION);
+    return found != kinds.end() ? node.post[static_cast<size_t>(found - kinds.begin())].op : 0;
 }
 
 void append_epilogue(std::vector<uint32_t>& parameters, const Node& node) {
-    parameters.push_back(static_cast<uint32_t>(node.post.size()));
-    uint32_t added = 0;
-    for (const PostOp& post : node.post) {
-        parameters.insert(parameters.end(), {kind_of(post, added), word(post.a), word(post.b)});
-        if (post.kind == PostOp::add) ++added;
-    }
+    const std::vector<uint32_t> kinds = kinds_of(node);
+    parameters.push_back(static_cast<uint32_t>(kinds.size()));
+    for (size_t i = 0; i < kinds.size(); ++i)
+        parameters.insert(parameters.end(), {kinds[i], word(node.post[i].a), word(node.post[i].b)});
 }
 
 void append_epilogue_operands(const Lowering& to, std::vector<Operand>& operands, const Node& node, ValueId otherwise) {
@@ -78,8 +72,7 @@ void append_epilogue_operands(const Lowering& to, std::vector<Operand>& operands
         if (post.kind == PostOp::add) added.push_back(post.value);
     }
     added.resize(2, kNone);
-    operands.push_back(to.reads_or(bias, otherwise));
-    for (const ValueId id : added) operands.push_back(to.reads_or(id, otherwise));
+    for (const ValueId id : {bias, added[0], added[1]}) operands.push_back(to.reads_or(id, otherwise));
 }
 
 std::string epilogue_text(const Node& node) {

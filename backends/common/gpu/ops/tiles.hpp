@@ -17,9 +17,6 @@ uint32_t variant(uint32_t f32, const Lowering& to, const Node& node);
 // For a product of so many rows and columns, `batch` times over.
 Tile choose_tile(const Abilities& can, int64_t rows, int64_t columns, int64_t batch);
 
-// Constants 1 to 7 of the kernels that make tiles: the epilogue (2), the tile (5).
-std::vector<uint32_t> tile_constants(const Tile& tile, const Node& node);
-
 // What the epilogue does, known when the kernel is built: 1 + the kind of each step in four bits, the first lowest.
 uint32_t epilogue_kinds(const Node& node);
 // The function of the epilogue beyond the cheap ones; 0: none.
