@@ -37,13 +37,17 @@ uint64_t Device<A>::upload(const Ticket<A>& ticket, const Buffer<A>& to, uint64_
         if (auto pieces = staging_->take_at_once((bytes - 1) / part_bytes(bytes) + 1); !pieces.empty())
             return upload_in_parts(ticket, to, offset, from, bytes, std::move(pieces));
     Waits waits = waits_of(ticket);
-    std::atomic<uint64_t> last{0};
-    in_pieces(bytes, [&](uint64_t first, uint64_t size) {
-        auto piece = staging_->take();
-        std::memcpy(piece->at, from + first, size);
-        const uint64_t value = move(ticket, piece->buffer.range(0, size), to.range(offset + first, size), waits);
-        staging_->use(*piece.release(), *ticket.queue, value, false);
-        for (uint64_t known = last; known < value && !last.compare_exchange_weak(known, value);) {
+    std::atomic<uint64_t> next{0}, last{0};
+    const uint64_t pieces = (bytes + kPieceBytes - 1) / kPieceBytes;
+    in_parallel(host, static_cast<uint32_t>(std::min<uint64_t>(kLanes, pieces)), [&](uint32_t) {
+        for (uint64_t p = next++; p < pieces; p = next++) {
+            const uint64_t first = p * kPieceBytes, size = std::min(kPieceBytes, bytes - first);
+            auto piece = staging_->take();
+            std::memcpy(piece->at, from + first, size);
+            const uint64_t value = move(ticket, piece->buffer.range(0, size), to.range(offset + first, size), waits);
+            staging_->use(*piece.release(), *ticket.queue, value, false);
+            for (uint64_t known = last; known < value && !last.compare_exchange_weak(known, value);) {
+            }
         }
     });
     return last;
@@ -92,26 +96,15 @@ template <typename A>
 uint64_t Device<A>::download(const Ticket<A>& ticket, const Buffer<A>& from, uint64_t offset, std::byte* to,
                              uint64_t bytes) {
     Waits waits = waits_of(ticket);
-    const bool waiting = ticket.fence == nullptr;
     uint64_t last = 0;
-    const auto body = [&](uint64_t first, uint64_t size) {
-        auto piece = staging_->take();
-        const uint64_t value = move(ticket, from.range(offset + first, size), piece->buffer.range(0, size), waits);
-        if (waiting) {
-            ticket.queue->wait(value);
-            std::memcpy(to + first, piece->at, size);
-            return;
-        }
-        last = value;
-        auto* mine = piece.release();
-        staging_->use(*mine, *ticket.queue, value, true);
-        ticket.queue->defer({value, to + first, mine->at, size, [this, mine] { staging_->give_back(*mine); }});
-    };
-    if (waiting) {
-        in_pieces(bytes, body);
-        return ticket.queue->last();
+    for (uint64_t first = 0; first < bytes; first += kPieceBytes) {
+        const uint64_t size = std::min(kPieceBytes, bytes - first);
+        auto taken = staging_->take();
+        last = move(ticket, from.range(offset + first, size), taken->buffer.range(0, size), waits);
+        auto* piece = taken.release();
+        staging_->use(*piece, *ticket.queue, last, true);
+        ticket.queue->defer({last, to + first, piece->at, size, [this, piece] { staging_->give_back(*piece); }});
     }
-    for (uint64_t first = 0; first < bytes; first += kPieceBytes) body(first, std::min(kPieceBytes, bytes - first));
     return last;
 }
 

@@ -276,16 +276,6 @@ private:
         });
     }
 
-    // body(first byte, how many) for the pieces of a copy, by several threads.
-    void in_pieces(uint64_t bytes, const std::function<void(uint64_t, uint64_t)>& body) {
-        const uint64_t pieces = (bytes + kPieceBytes - 1) / kPieceBytes;
-        std::atomic<uint64_t> next{0};
-        in_parallel(host, static_cast<uint32_t>(std::min<uint64_t>(kLanes, pieces)), [&](uint32_t) {
-            for (uint64_t p = next++; p < pieces; p = next++)
-                body(p * kPieceBytes, std::min(kPieceBytes, bytes - p * kPieceBytes));
-        });
-    }
-
     Abilities can_;  // of `physical`, or less
     Facts facts_;    // with these
     std::unique_ptr<Staging<A>> staging_;
