@@ -102,10 +102,10 @@ template <uint COUNT> struct Words { uint word[COUNT]; };
 // Where a kernel that is written once is called so, its operands are moved at its head.
 #if defined(EXACT)
 #define NAME_OF(kind, name, type) name
-#define MOVE(number, operand) MOVE_AS(number, NAME_OF operand)
-#define MOVE_AS(number, name) TAKE_OPERAND(number, name)
+#define OPERAND(number, operand) MOVE_AS(number, NAME_OF operand)
+#define MOVE_AS(number, name) TAKE_OPERAND((number - 1), name)
 #else
-#define MOVE(number, operand)
+#define OPERAND(number, operand)
 #endif
 #if !defined(AS_TEXT)
 // Functions that a kernel is made of look up what only it is given. One that is called can not: it is told.
@@ -133,29 +133,9 @@ template <int NUMBER> static __device__ __forceinline__ uint constant_of_text() 
 #define WORD(i) words.word[i]
 #define WORDS_FROM(i) (words.word + (i))
 #define WORD_FLOAT(i) __uint_as_float(words.word[i])
-#define KERNEL_2(name, parameters, a, b) ENTRY(name)(PARAMETERS(parameters), NAMED a, NAMED b) { HEAD(parameters) \
-    MOVE(0, a) MOVE(1, b)
-#define KERNEL_3(name, parameters, a, b, c) ENTRY(name)(PARAMETERS(parameters), NAMED a, NAMED b, NAMED c) { HEAD(parameters) \
-    MOVE(0, a) MOVE(1, b) MOVE(2, c)
-#define KERNEL_4(name, parameters, a, b, c, d) ENTRY(name)(PARAMETERS(parameters), NAMED a, NAMED b, NAMED c, NAMED d) { HEAD(parameters) \
-    MOVE(0, a) MOVE(1, b) MOVE(2, c) MOVE(3, d)
-#define KERNEL_5(name, parameters, a, b, c, d, e) \
-    ENTRY(name)(PARAMETERS(parameters), NAMED a, NAMED b, NAMED c, NAMED d, NAMED e) { HEAD(parameters) \
-    MOVE(0, a) MOVE(1, b) MOVE(2, c) MOVE(3, d) MOVE(4, e)
-#define KERNEL_6(name, parameters, a, b, c, d, e, f) \
-    ENTRY(name)(PARAMETERS(parameters), NAMED a, NAMED b, NAMED c, NAMED d, NAMED e, NAMED f) { HEAD(parameters) \
-    MOVE(0, a) MOVE(1, b) MOVE(2, c) MOVE(3, d) MOVE(4, e) MOVE(5, f)
-#define KERNEL_7(name, parameters, a, b, c, d, e, f, g) \
-    ENTRY(name)(PARAMETERS(parameters), NAMED a, NAMED b, NAMED c, NAMED d, NAMED e, NAMED f, NAMED g) { HEAD(parameters) \
-    MOVE(0, a) MOVE(1, b) MOVE(2, c) MOVE(3, d) MOVE(4, e) MOVE(5, f) MOVE(6, g)
-#define KERNEL_8(name, parameters, a, b, c, d, e, f, g, h)                                                    \
-    ENTRY(name)(PARAMETERS(parameters), NAMED a, NAMED b, NAMED c, NAMED d, NAMED e, NAMED f, NAMED g, NAMED h) { \
-        HEAD(parameters) \
-    MOVE(0, a) MOVE(1, b) MOVE(2, c) MOVE(3, d) MOVE(4, e) MOVE(5, f) MOVE(6, g) MOVE(7, h)
-#define KERNEL_9(name, parameters, a, b, c, d, e, f, g, h, i)                                                            \
-    ENTRY(name)(PARAMETERS(parameters), NAMED a, NAMED b, NAMED c, NAMED d, NAMED e, NAMED f, NAMED g, NAMED h, NAMED i) { \
-        HEAD(parameters) \
-    MOVE(0, a) MOVE(1, b) MOVE(2, c) MOVE(3, d) MOVE(4, e) MOVE(5, f) MOVE(6, g) MOVE(7, h) MOVE(8, i)
+#define ARGUMENT(number, operand) , NAMED operand
+#define KERNEL_OF(name, parameters, first, arguments, moves) ENTRY(name)(PARAMETERS(parameters)arguments) { HEAD(parameters) \
+    moves
 #if defined(SHARED_BYTES)  // what the host asks for: the one array of the kernel
 #define SHARED(type, name, count)                       \
     static_assert(sizeof(type) * (count) <= SHARED_BYTES); \

@@ -71,7 +71,7 @@ uint word_at(ulong at) {
 
 // Pointers are moved once, at the head: an offset in each access costs PoCL a third.
 #define NAMED(kind, name, type) kind(name, type)
-#define MOVED(number, kind, name, type) name = OWN_OR_FIRST(name, type) + words.first[number];
+#define MOVED(number, kind, name, type) name = OWN_OR_FIRST(name, type) + words.first[number - 1];
 #define MOVE_AS(number, operand) MOVED(number, operand)
 // A launch takes longer with every buffer: one that is the first operand's, too, comes as null.
 #if defined(NAMED_ONCE)
@@ -84,31 +84,11 @@ uint word_at(ulong at) {
 #define OWN_OR_FIRST(name, type) name
 #endif
 #define PARTS_OF(kind, name, type) kind, name, type
-#define MOVE(number, operand) MOVE_AS(number, PARTS_OF operand)
-#define KERNEL_2(name, parameters, a, b) \
-    ENTRY bp_##name(PARAMETERS, NAMED a, NAMED b) { \
-        HEAD(name, parameters) FIRST(a) MOVE(0, a) MOVE(1, b)
-#define KERNEL_3(name, parameters, a, b, c) \
-    ENTRY bp_##name(PARAMETERS, NAMED a, NAMED b, NAMED c) { \
-        HEAD(name, parameters) FIRST(a) MOVE(0, a) MOVE(1, b) MOVE(2, c)
-#define KERNEL_4(name, parameters, a, b, c, d) \
-    ENTRY bp_##name(PARAMETERS, NAMED a, NAMED b, NAMED c, NAMED d) { \
-        HEAD(name, parameters) FIRST(a) MOVE(0, a) MOVE(1, b) MOVE(2, c) MOVE(3, d)
-#define KERNEL_5(name, parameters, a, b, c, d, e) \
-    ENTRY bp_##name(PARAMETERS, NAMED a, NAMED b, NAMED c, NAMED d, NAMED e) { \
-        HEAD(name, parameters) FIRST(a) MOVE(0, a) MOVE(1, b) MOVE(2, c) MOVE(3, d) MOVE(4, e)
-#define KERNEL_6(name, parameters, a, b, c, d, e, f) \
-    ENTRY bp_##name(PARAMETERS, NAMED a, NAMED b, NAMED c, NAMED d, NAMED e, NAMED f) { \
-        HEAD(name, parameters) FIRST(a) MOVE(0, a) MOVE(1, b) MOVE(2, c) MOVE(3, d) MOVE(4, e) MOVE(5, f)
-#define KERNEL_7(name, parameters, a, b, c, d, e, f, g) \
-    ENTRY bp_##name(PARAMETERS, NAMED a, NAMED b, NAMED c, NAMED d, NAMED e, NAMED f, NAMED g) { \
-        HEAD(name, parameters) FIRST(a) MOVE(0, a) MOVE(1, b) MOVE(2, c) MOVE(3, d) MOVE(4, e) MOVE(5, f) MOVE(6, g)
-#define KERNEL_8(name, parameters, a, b, c, d, e, f, g, h) \
-    ENTRY bp_##name(PARAMETERS, NAMED a, NAMED b, NAMED c, NAMED d, NAMED e, NAMED f, NAMED g, NAMED h) { \
-        HEAD(name, parameters) FIRST(a) MOVE(0, a) MOVE(1, b) MOVE(2, c) MOVE(3, d) MOVE(4, e) MOVE(5, f) MOVE(6, g) MOVE(7, h)
-#define KERNEL_9(name, parameters, a, b, c, d, e, f, g, h, i) \
-    ENTRY bp_##name(PARAMETERS, NAMED a, NAMED b, NAMED c, NAMED d, NAMED e, NAMED f, NAMED g, NAMED h, NAMED i) { \
-        HEAD(name, parameters) FIRST(a) MOVE(0, a) MOVE(1, b) MOVE(2, c) MOVE(3, d) MOVE(4, e) MOVE(5, f) MOVE(6, g) MOVE(7, h) MOVE(8, i)
+#define OPERAND(number, operand) MOVE_AS(number, PARTS_OF operand)
+#define ARGUMENT(number, operand) , NAMED operand
+#define KERNEL_OF(name, parameters, first, arguments, moves) \
+    ENTRY bp_##name(PARAMETERS arguments) { \
+        HEAD(name, parameters) FIRST(first) moves
 #define SHARED(type, name, count) local type name[count];
 #define BEGIN
 #define END }

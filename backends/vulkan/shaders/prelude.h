@@ -69,24 +69,12 @@ layout(set = 0, binding = 0, std140) uniform Words { uvec4 words[32]; };
     layout(set = 0, binding = number, std430) readonly buffer Operand##number { type name[]; }
 #define WRITE(number, name, type) \
     layout(set = 0, binding = number, std430) writeonly buffer Operand##number { type name[]; }
-#define OPERAND(number, kind, name, type) kind(number, name, type); uint first_##name() { return base[number - 1]; }
-#define AT_1(kind, name, type) OPERAND(1, kind, name, type)
-#define AT_2(kind, name, type) OPERAND(2, kind, name, type)
-#define AT_3(kind, name, type) OPERAND(3, kind, name, type)
-#define AT_4(kind, name, type) OPERAND(4, kind, name, type)
-#define AT_5(kind, name, type) OPERAND(5, kind, name, type)
-#define AT_6(kind, name, type) OPERAND(6, kind, name, type)
-#define AT_7(kind, name, type) OPERAND(7, kind, name, type)
-#define AT_8(kind, name, type) OPERAND(8, kind, name, type)
-#define AT_9(kind, name, type) OPERAND(9, kind, name, type)
-#define KERNEL_2(name, parameters, a, b) PARAMETERS(parameters) AT_1 a AT_2 b
-#define KERNEL_3(name, parameters, a, b, c) KERNEL_2(name, parameters, a, b) AT_3 c
-#define KERNEL_4(name, parameters, a, b, c, d) KERNEL_3(name, parameters, a, b, c) AT_4 d
-#define KERNEL_5(name, parameters, a, b, c, d, e) KERNEL_4(name, parameters, a, b, c, d) AT_5 e
-#define KERNEL_6(name, parameters, a, b, c, d, e, f) KERNEL_5(name, parameters, a, b, c, d, e) AT_6 f
-#define KERNEL_7(name, parameters, a, b, c, d, e, f, g) KERNEL_6(name, parameters, a, b, c, d, e, f) AT_7 g
-#define KERNEL_8(name, parameters, a, b, c, d, e, f, g, h) KERNEL_7(name, parameters, a, b, c, d, e, f, g) AT_8 h
-#define KERNEL_9(name, parameters, a, b, c, d, e, f, g, h, i) KERNEL_8(name, parameters, a, b, c, d, e, f, g, h) AT_9 i
+#define DECLARED(number, kind, name, type) kind(number, name, type); uint first_##name() { return base[number - 1]; }
+#define DECLARED_AS(number, parts) DECLARED(number, parts)
+#define PARTS_OF(kind, name, type) kind, name, type
+#define OPERAND(number, operand) DECLARED_AS(number, PARTS_OF operand)
+#define ARGUMENT(number, operand)
+#define KERNEL_OF(name, parameters, first, arguments, operands) PARAMETERS(parameters) operands
 #define SHARED(type, name, count) shared type name[count];
 #define BEGIN void main() {
 #define END }

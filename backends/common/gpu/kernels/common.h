@@ -5,6 +5,31 @@
 #include "kernel_parameters.h"
 #include "prelude.h"
 
+// A kernel and its operands, counted from 1: KERNEL_3(name, parameters, (READ, x, T), ...), of what a language makes of each in front of the kernel's text
+// (ARGUMENT) and at its head (OPERAND).
+#define EACH_2(EACH, a, b) EACH(1, a)EACH(2, b)
+#define EACH_3(EACH, a, b, c) EACH_2(EACH, a, b)EACH(3, c)
+#define EACH_4(EACH, a, b, c, d) EACH_3(EACH, a, b, c)EACH(4, d)
+#define EACH_5(EACH, a, b, c, d, e) EACH_4(EACH, a, b, c, d)EACH(5, e)
+#define EACH_6(EACH, a, b, c, d, e, f) EACH_5(EACH, a, b, c, d, e)EACH(6, f)
+#define EACH_7(EACH, a, b, c, d, e, f, g) EACH_6(EACH, a, b, c, d, e, f)EACH(7, g)
+#define EACH_8(EACH, a, b, c, d, e, f, g, h) EACH_7(EACH, a, b, c, d, e, f, g)EACH(8, h)
+#define EACH_9(EACH, a, b, c, d, e, f, g, h, i) EACH_8(EACH, a, b, c, d, e, f, g, h)EACH(9, i)
+#define KERNEL_2(name, parameters, a, b) KERNEL_OF(name, parameters, a, EACH_2(ARGUMENT, a, b), EACH_2(OPERAND, a, b))
+#define KERNEL_3(name, parameters, a, b, c) KERNEL_OF(name, parameters, a, EACH_3(ARGUMENT, a, b, c), EACH_3(OPERAND, a, b, c))
+#define KERNEL_4(name, parameters, a, b, c, d) \
+    KERNEL_OF(name, parameters, a, EACH_4(ARGUMENT, a, b, c, d), EACH_4(OPERAND, a, b, c, d))
+#define KERNEL_5(name, parameters, a, b, c, d, e) \
+    KERNEL_OF(name, parameters, a, EACH_5(ARGUMENT, a, b, c, d, e), EACH_5(OPERAND, a, b, c, d, e))
+#define KERNEL_6(name, parameters, a, b, c, d, e, f) \
+    KERNEL_OF(name, parameters, a, EACH_6(ARGUMENT, a, b, c, d, e, f), EACH_6(OPERAND, a, b, c, d, e, f))
+#define KERNEL_7(name, parameters, a, b, c, d, e, f, g) \
+    KERNEL_OF(name, parameters, a, EACH_7(ARGUMENT, a, b, c, d, e, f, g), EACH_7(OPERAND, a, b, c, d, e, f, g))
+#define KERNEL_8(name, parameters, a, b, c, d, e, f, g, h) \
+    KERNEL_OF(name, parameters, a, EACH_8(ARGUMENT, a, b, c, d, e, f, g, h), EACH_8(OPERAND, a, b, c, d, e, f, g, h))
+#define KERNEL_9(name, parameters, a, b, c, d, e, f, g, h, i) \
+    KERNEL_OF(name, parameters, a, EACH_9(ARGUMENT, a, b, c, d, e, f, g, h, i), EACH_9(OPERAND, a, b, c, d, e, f, g, h, i))
+
 #define K_INFINITY AS_FLOAT(0x7f800000u)
 #define K_NAN AS_FLOAT(0x7fc00000u)
 // By its bits: compilers may take it that nothing is NaN when they see a comparison, and make max() of one.
