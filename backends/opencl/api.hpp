@@ -7,6 +7,7 @@
 #include <CL/cl_ext.h>
 
 #include <cstdint>
+#include <cstring>
 #include <string>
 
 #include "backplane/sdk.hpp"
@@ -61,6 +62,17 @@ struct Functions {
 std::string name_of(cl_int result);
 // Throws Failure with the code that an answer stands for, unless it is CL_SUCCESS. `attempted`: "allocate 64 MiB on PoCL".
 void check(cl_int result, const std::string& attempted);
+
+// What is answered with a text: ask(size, text, &size) is one of OpenCL's questions. "": it has no answer.
+template <typename Ask>
+std::string answer_of(Ask ask) {
+    size_t size = 0;
+    if (ask(size, nullptr, &size) != CL_SUCCESS || size == 0) return {};
+    std::string out(size, '\0');
+    if (ask(size, out.data(), nullptr) != CL_SUCCESS) return {};
+    out.resize(std::strlen(out.c_str()));
+    return out;
+}
 
 template <typename T>
 using Handle = gpu::Owned<T, cl_int(CL_API_CALL*)(T)>;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 
 #include "carried_code.hpp"
 #include "common/platform/registrations.hpp"
@@ -25,23 +24,12 @@ T get(const Functions& cl, cl_device_id device, cl_device_info what, T otherwise
     return cl.GetDeviceInfo(device, what, sizeof value, &value, nullptr) == CL_SUCCESS ? value : otherwise;
 }
 
-// What one of OpenCL's questions about an object answers with a text.
-template <typename Ask, typename Object>
-std::string answer_of(Ask ask, Object of, cl_uint what) {
-    size_t size = 0;
-    if (ask(of, what, 0, nullptr, &size) != CL_SUCCESS || size == 0) return {};
-    std::string out(size, '\0');
-    if (ask(of, what, size, out.data(), nullptr) != CL_SUCCESS) return {};
-    out.resize(std::strlen(out.c_str()));
-    return out;
-}
-
 std::string text_of(const Functions& cl, cl_device_id device, cl_device_info what) {
-    return answer_of(cl.GetDeviceInfo, device, what);
+    return answer_of([&](auto... room) { return cl.GetDeviceInfo(device, what, room...); });
 }
 
 std::string platform_text(const Functions& cl, cl_platform_id platform, cl_platform_info what) {
-    return answer_of(cl.GetPlatformInfo, platform, what);
+    return answer_of([&](auto... room) { return cl.GetPlatformInfo(platform, what, room...); });
 }
 
 bool names(const std::string& extensions, const char* name) {

@@ -1,6 +1,5 @@
 // Kernels of a device: programs by kernel and constants, and what of them is worth keeping.
 #include <algorithm>
-#include <cstring>
 
 #include "carried.hpp"
 #include "common/gpu/kernel_table.hpp"
@@ -32,13 +31,9 @@ std::string options_of(const PhysicalDevice& device, uint32_t kernel, std::span<
 }
 
 std::string build_log(const Device& device, cl_program program) {
-    size_t size = 0;
-    const auto ask = device.cl.GetProgramBuildInfo;
-    if (ask(program, device.physical.handle, CL_PROGRAM_BUILD_LOG, 0, nullptr, &size) != CL_SUCCESS) return {};
-    std::string log(size, '\0');
-    ask(program, device.physical.handle, CL_PROGRAM_BUILD_LOG, size, log.data(), nullptr);
-    log.resize(std::strlen(log.c_str()));
-    return log;
+    return answer_of([&](auto... room) {
+        return device.cl.GetProgramBuildInfo(program, device.physical.handle, CL_PROGRAM_BUILD_LOG, room...);
+    });
 }
 
 std::vector<std::byte> binary_of(const Device& device, cl_program program) {
