@@ -2,6 +2,8 @@
 // ScatterND does with what is there.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <vector>
 
 #include "common/element_types.hpp"
@@ -20,6 +22,22 @@ inline std::vector<bool> reduced_axes(const Node& node, size_t rank) {
     gone.assign(rank, axes.empty());
     for (const int64_t axis : axes) gone[static_cast<size_t>(axis)] = true;
     return gone;
+}
+// Of the axes that a reduction keeps, or goes over: their extents, and strides of the operand.
+struct Axes {
+    std::vector<int64_t> size, stride;
+};
+// Those that are kept, then the others.
+inline std::array<Axes, 2> split_axes(const Node& node, const std::vector<int64_t>& dim,
+                                      const std::vector<int64_t>& strides) {
+    const std::vector<bool> gone = reduced_axes(node, dim.size());
+    std::array<Axes, 2> all;
+    for (size_t d = 0; d < dim.size(); ++d) {
+        Axes& axes = all[gone[d] ? 1 : 0];
+        axes.size.push_back(dim[d]);
+        axes.stride.push_back(strides[d]);
+    }
+    return all;
 }
 inline bool is_mean(const Node& node) { return node.op == BP_OP_reduce_mean || node.op == BP_OP_global_average_pool; }
 

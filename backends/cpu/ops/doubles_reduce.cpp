@@ -77,16 +77,9 @@ void lower_reduction(Lowering& to, const Node& node) {
     const ValueId out = node.output;
     const int64_t results = to[out].elements();
     if (results == 0) return;
-    const std::vector<bool> is_reduced = backend::reduced_axes(node, to[in].dim.size());
-    const std::vector<int64_t> strides = strides_of(to[in]);
-    std::vector<int64_t> size[2];
-    std::vector<int64_t> stride[2];
-    for (size_t d = 0; d < strides.size(); ++d) {
-        size[is_reduced[d] ? 1 : 0].push_back(to[in].dim[d]);
-        stride[is_reduced[d] ? 1 : 0].push_back(strides[d]);
-    }
-    auto kept = simplify<1>(size[0], {stride[0]});
-    const auto reduced = simplify<1>(size[1], {stride[1]});
+    const auto [over, gone] = backend::split_axes(node, to[in].dim, strides_of(to[in]));
+    auto kept = simplify<1>(over.size, {over.stride});
+    const auto reduced = simplify<1>(gone.size, {gone.stride});
     kept.size.push_back(1);  // rows are results
     kept.stride[0].push_back(1);
     const int64_t count = std::max<int64_t>(1, reduced.rows() * reduced.inner());

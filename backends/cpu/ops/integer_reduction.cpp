@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "common/reduction.hpp"
 #include "loop_nest.hpp"
 
 namespace backplane::cpu {
@@ -54,17 +55,11 @@ void add_step(Lowering& to, const std::string& label, ValueId in, ValueId out, c
 
 }  // namespace
 
-void add_integer_reduction(Lowering& to, const std::string& label, uint32_t op, ValueId in, ValueId out,
-                           const std::vector<bool>& is_reduced, int64_t count) {
-    const auto strides = strides_of(to[in]);
-    std::vector<int64_t> size[2];
-    std::vector<int64_t> stride[2];
-    for (size_t d = 0; d < is_reduced.size(); ++d) {
-        size[is_reduced[d] ? 1 : 0].push_back(to[in].dim[d]);
-        stride[is_reduced[d] ? 1 : 0].push_back(strides[d]);
-    }
+void add_integer_reduction(Lowering& to, const std::string& label, const Node& node, int64_t count) {
+    const ValueId in = node.inputs[0], out = node.output;
+    const auto [kept, gone] = backend::split_axes(node, to[in].dim, strides_of(to[in]));
     // Sorted by stride, the kept axes stand in the order of the result.
-    Task t{simplify<1>(size[0], {stride[0]}), simplify<1>(size[1], {stride[1]}), op, count};
+    Task t{simplify<1>(kept.size, {kept.stride}), simplify<1>(gone.size, {gone.stride}), node.op, count};
     for (LoopNest<1>* nest : {&t.kept, &t.reduced}) {
         nest->size.push_back(1);
         nest->stride[0].push_back(1);

@@ -2,14 +2,12 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "lowering.hpp"
 
 namespace backplane::cpu {
 
 // Adds the step of a reduction (reduce.cpp) over `count` elements each.
-void add_integer_reduction(Lowering& to, const std::string& label, uint32_t op, ValueId in, ValueId out,
-                           const std::vector<bool>& is_reduced, int64_t count);
+void add_integer_reduction(Lowering& to, const std::string& label, const Node& node, int64_t count);
 
 }  // namespace backplane::cpu

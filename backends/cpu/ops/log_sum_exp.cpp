@@ -58,16 +58,9 @@ void lower(Lowering& to, const Node& node) {
     const ValueId out = node.output;
     const int64_t results = to[out].elements();
     if (results == 0) return;
-    const std::vector<bool> is_reduced = backend::reduced_axes(node, to[in].dim.size());
-    const auto strides = strides_of(to[in]);
-    std::vector<int64_t> size[2];
-    std::vector<int64_t> stride[2];
-    for (size_t d = 0; d < strides.size(); ++d) {
-        size[is_reduced[d] ? 1 : 0].push_back(to[in].dim[d]);
-        stride[is_reduced[d] ? 1 : 0].push_back(strides[d]);
-    }
+    const auto [over, gone] = backend::split_axes(node, to[in].dim, strides_of(to[in]));
     // Sorted by stride, the kept axes stand in the order of the result: it has the layout of the operand.
-    Task t{simplify<1>(size[0], {stride[0]}), simplify<1>(size[1], {stride[1]}), to.kernels.reduce,
+    Task t{simplify<1>(over.size, {over.stride}), simplify<1>(gone.size, {gone.stride}), to.kernels.reduce,
            to.kernels.elementwise.unary[BP_OP_exp]};
     t.kept.size.push_back(1);
     t.kept.stride[0].push_back(1);

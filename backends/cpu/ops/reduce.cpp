@@ -154,8 +154,7 @@ void lower(Lowering& to, const Node& node) {
     if (to[out].elements() == 0) return;
     const ReduceKind kind = kind_of(node.op);
     const std::string label = std::string(sdk::op_name(node.op)).append(" ").append(to[in].text());
-    if (to[in].dtype == BP_I32 || to[in].dtype == BP_I64)
-        return add_integer_reduction(to, label, node.op, in, out, is_reduced, count);
+    if (to[in].dtype == BP_I32 || to[in].dtype == BP_I64) return add_integer_reduction(to, label, node, count);
     const Ending ending{backend::is_mean(node) ? static_cast<double>(count) : 1.0, node.op == BP_OP_reduce_l2};
     if (count == 0) {  // of nothing: 0, 1 for the product, NaN for the mean, and the infinities
         const float value = ending.of(identity(kind));

@@ -14,23 +14,15 @@ uint32_t kernel_for(uint32_t op, uint32_t dtype) {
 
 void lower(Lowering& to, const Node& node) {
     const Value& in = to[node.inputs[0]];
-    const std::vector<bool> gone = backend::reduced_axes(node, in.dim.size());
-    const std::vector<int64_t> strides = strides_of(in);
-    std::vector<int64_t> size[2];
-    std::vector<int64_t> stride[2];
+    const auto [kept, gone] = backend::split_axes(node, in.dim, strides_of(in));
     int64_t n = 1;
-    for (size_t d = 0; d < in.dim.size(); ++d) {
-        const bool reduced = gone[d];
-        size[reduced ? 1 : 0].push_back(in.dim[d]);
-        stride[reduced ? 1 : 0].push_back(strides[d]);
-        if (reduced) n *= in.dim[d];
-    }
+    for (const int64_t extent : gone.size) n *= extent;
     const auto results = static_cast<uint64_t>(to[node.output].elements());
     ReduceParameters parameters{.results = static_cast<uint32_t>(results),
                                 .n = word(n),
                                 .op = backend::is_mean(node) ? uint32_t{BP_OP_reduce_mean} : node.op};
-    LoopNest(size[0], stride[0], stride[0]).write_to(parameters.kept);
-    LoopNest(size[1], stride[1], stride[1]).write_to(parameters.summed);
+    LoopNest(kept.size, kept.stride, kept.stride).write_to(parameters.kept);
+    LoopNest(gone.size, gone.stride, gone.stride).write_to(parameters.summed);
     to.rows(step_label(to, node), kernel_for(node.op, in.dtype), results, n >= 128 ? 128 : 32,
             {to.reads(node.inputs[0]), to.writes(node.output)}, words_of(parameters));
 }
