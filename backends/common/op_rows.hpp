@@ -7,6 +7,9 @@
 #include <span>
 #include <unordered_map>
 
+#include "common/element_types.hpp"
+#include "common/graph.hpp"
+
 namespace backplane::backend {
 
 template <typename Row>
@@ -27,5 +30,21 @@ private:
     std::array<const Row*, 256> first_{};  // those of the op table: each pass of a compile asks for each node
     std::unordered_map<uint32_t, const Row*> others_;
 };
+
+// Does the row of a node take its operands and its result, and the node? `also(types, value)`: what else a backend asks of each.
+template <typename Plan, typename N, typename Row, typename Also>
+Verdict check_row(const Plan& plan, const N& node, const Row& row, const Also& also) {
+    const Types types = row.types(node);
+    for (size_t k = 0; k <= node.inputs.size(); ++k) {
+        const bool result = k == node.inputs.size();
+        const ValueId id = result ? node.output : node.inputs[k];
+        if (id == kNone) continue;
+        const auto& value = plan[id];
+        const bool own = !result && (row.owns(k) || (row.takes_blocks(k) && is_block(value.dtype)));
+        if (!own && !welcome(types, value.dtype)) return {BP_WHY_DTYPE, node.text() + " is not done for " + value.text()};
+        if (Verdict verdict = also(types, value); verdict.reason != BP_WHY_NONE) return verdict;
+    }
+    return row.check != nullptr ? row.check(plan, node) : Verdict{};
+}
 
 }  // namespace backplane::backend

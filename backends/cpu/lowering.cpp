@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "common/hash.hpp"
+#include "common/op_rows.hpp"
 #include "common/shape_rules.hpp"
 
 namespace backplane::cpu {
@@ -96,10 +97,6 @@ void Lowering::place_packed() {
 
 namespace {
 
-Verdict wrong_type(const Node& node, const Value& value) {
-    return {BP_WHY_DTYPE, node.text() + " is not done for " + value.text()};
-}
-
 // Not moved alone: an op's description has all of its floats in the type of the first operand.
 bool computes_in_doubles(const Plan& plan, const Node& node, const OpLowering& lowering) {
     return lowering.types(node) != Types::moves && node.input(0) != kNone && plan[node.inputs[0]].dtype == BP_F64;
@@ -111,18 +108,11 @@ Verdict check_node(const Plan& plan, const Node& node) {
     const OpLowering* lowering = find_lowering(node.op);
     if (lowering == nullptr) return {BP_WHY_OP, node.text() + " is not an op of this backend"};
     if (Verdict verdict = backend::check_shapes(plan, node); verdict.reason != BP_WHY_NONE) return verdict;
-    if (computes_in_doubles(plan, node, *lowering))
-        return find_lowering(node.op | kInDoubles) != nullptr ? Verdict{} : wrong_type(node, plan[node.inputs[0]]);
-    const Types types = lowering->types(node);
-    for (size_t k = 0; k < node.inputs.size(); ++k) {
-        if (node.inputs[k] == kNone || lowering->owns(k)) continue;
-        const Value& value = plan[node.inputs[k]];
-        if (lowering->takes_blocks(k) && is_block(value.dtype)) continue;
-        if (!backend::welcome(types, value.dtype)) return wrong_type(node, value);
+    if (computes_in_doubles(plan, node, *lowering)) {
+        if (find_lowering(node.op | kInDoubles) != nullptr) return {};
+        return {BP_WHY_DTYPE, node.text() + " is not done for " + plan[node.inputs[0]].text()};
     }
-    const Value& output = plan[node.output];
-    if (!backend::welcome(types, output.dtype)) return wrong_type(node, output);
-    return lowering->check != nullptr ? lowering->check(plan, node) : Verdict{};
+    return backend::check_row(plan, node, *lowering, [](Types, const Value&) { return Verdict{}; });
 }
 
 void mark_doubles(Plan& plan) {

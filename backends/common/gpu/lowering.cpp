@@ -5,6 +5,7 @@
 
 #include "common/gpu/ops/blocks.hpp"
 #include "common/hash.hpp"
+#include "common/op_rows.hpp"
 #include "common/shape_rules.hpp"
 
 namespace backplane::gpu {
@@ -89,26 +90,17 @@ Verdict check_node(const Plan& plan, const Node& node, const Abilities& can) {
     const OpLowering* lowering = find_lowering(node.op);
     if (lowering == nullptr) return {BP_WHY_OP, node.text() + " is not an op of this backend"};
     if (Verdict verdict = backend::check_shapes(plan, node); verdict.reason != BP_WHY_NONE) return verdict;
-    const Types types = lowering->types(node);
-    std::vector<ValueId> all = node.inputs;
-    all.push_back(node.output);
-    for (size_t k = 0; k < all.size(); ++k) {
-        if (all[k] == kNone) continue;
-        const Value& value = plan[all[k]];
-        const bool own =
-            k < node.inputs.size() && (lowering->owns(k) || (lowering->takes_blocks(k) && is_block(value.dtype)));
-        if (!own && !backend::welcome(types, value.dtype))
-            return {BP_WHY_DTYPE, node.text() + " is not done for " + value.text()};
+    if (lowering->doubles && !can.doubles)
+        return {BP_WHY_DRIVER,
+                node.text() + ": the driver gives kernels no arithmetic in float64, in which places are found"};
+    return backend::check_row(plan, node, *lowering, [&](Types types, const Value& value) -> Verdict {
         if (!device_has(can, types, value.dtype))
             return {BP_WHY_DRIVER, node.text() + ": the driver gives kernels no access to elements of " + value.text()};
         if (!within_limits(node, value, can))
             return {BP_WHY_LIMIT, node.text() + ": " + value.text() + " is larger than this device takes (" +
                                       std::to_string(can.most_range) + " bytes); use smaller tiles"};
-    }
-    if (lowering->doubles && !can.doubles)
-        return {BP_WHY_DRIVER,
-                node.text() + ": the driver gives kernels no arithmetic in float64, in which places are found"};
-    return lowering->check != nullptr ? lowering->check(plan, node) : Verdict{};
+        return {};
+    });
 }
 
 }  // namespace backplane::gpu
