@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <new>
+#include <span>
 #include <string>
 
 #include "backplane/sdk.hpp"
@@ -88,8 +89,10 @@ public:
         body(value);
         return true;
     }
-    void remember(const std::string& key, bp_blob value) const {
-        if (has_cache()) table_.cache_put(table_.self, {key.data(), key.size()}, value);
+    // No bytes: nothing is remembered.
+    void remember(const std::string& key, std::span<const std::byte> value) const {
+        if (has_cache() && !value.empty())
+            table_.cache_put(table_.self, {key.data(), key.size()}, {value.data(), value.size()});
     }
     void reject(const std::string& key) const {
         if (table_.cache_reject != nullptr) table_.cache_reject(table_.self, {key.data(), key.size()});

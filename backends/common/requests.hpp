@@ -125,10 +125,10 @@ std::vector<bp_binding> bindings_of(const bp_run& run, const std::vector<bp_slot
     return bound;
 }
 
-// What is written may share bytes only with what is done before it begins, or begins when it is done. first_of(i): where slot i is bound, its memory and
-// the first byte there.
-template <typename FirstOf>
-void check_overlaps(const std::vector<bp_slot>& slots, const std::vector<bool>& written, const FirstOf& first_of) {
+// What is written may share bytes only with what is done before it begins, or begins when it is done. `own`: the slots as a plan has them. first_of(i):
+// where slot i is bound, its memory and the first byte there.
+template <typename S, typename FirstOf>
+void check_overlaps(const std::vector<bp_slot>& slots, const std::vector<S>& own, const FirstOf& first_of) {
     std::vector<size_t> order;
     for (size_t i = 0; i < slots.size(); ++i)
         if (slots[i].bytes != 0) order.push_back(i);
@@ -139,7 +139,7 @@ void check_overlaps(const std::vector<bp_slot>& slots, const std::vector<bool>& 
             const bp_slot &a = slots[i], &b = slots[j];
             if (first_of(i).first != first_of(j).first || first_of(j).second - first_of(i).second >= a.bytes) break;
             const bool apart = a.last_use < b.first_use || b.last_use < a.first_use;
-            if ((written[i] || written[j]) && !apart)
+            if ((own[i].written || own[j].written) && !apart)
                 invalid("run: tensors " + std::to_string(a.tensor) + " and " + std::to_string(b.tensor) +
                         " are bound to the same bytes, and one of them is written while the other is in use; bind them "
                         "apart");

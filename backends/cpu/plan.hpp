@@ -101,8 +101,6 @@ struct Plan : backend::PlanOf<Value> {
     ValueId temporary(uint32_t dtype, std::vector<int64_t> dim, Layout layout = Layout::row_major);
 };
 
-// Reads the host's graph. Throws Failure(BP_INVALID); symbolic dimensions are Failure(BP_UNSUPPORTED).
-inline Plan import_graph(const bp_graph* graph) { return backend::plan_of<Plan>(graph); }
 // Inserts casts so that every op that computes does so on float32.
 void widen_floats(Plan& plan);
 // Fuses what follows a convolution or matrix product into it; drops what nobody reads.

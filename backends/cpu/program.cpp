@@ -40,7 +40,7 @@ Program::Program(Device& device, const bp_graph& graph, const bp_compile& how)
     : device_(device), plan_only_((how.flags & BP_COMPILE_PLAN_ONLY) != 0) {
     const auto start = std::chrono::steady_clock::now();
     device.queues.expect_there("compile");
-    plan_ = import_graph(&graph);
+    plan_ = backend::plan_of<Plan>(&graph);
     plan_.math = how.math;
     plan_.threads = device.pool.wanted_threads();
     plan_.shares_cores = plan_.threads > device.cores;
@@ -59,7 +59,6 @@ Program::Program(Device& device, const bp_graph& graph, const bp_compile& how)
     if (!plan_only_) make_residents();
     for (Value& value : plan_.values) std::vector<std::byte>().swap(value.constant);
     slots_ = backend::told_slots(plan_.slots, kAlignment);
-    for (const Slot& slot : plan_.slots) written_.push_back(slot.written);
     make_summary();
     compile_ns_ = static_cast<uint64_t>(
         std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count());
@@ -132,7 +131,7 @@ void Program::check_overlaps(const Bases& bases) {
             return fine.size() == bases.size() && std::equal(bases.begin() + 2, bases.end(), fine.begin() + 2);
         }))
         return;
-    backend::check_overlaps(slots_, written_, [&](size_t i) {
+    backend::check_overlaps(slots_, plan_.slots, [&](size_t i) {
         return std::pair(0, reinterpret_cast<uintptr_t>(bases[backend::kFirstSlot + i]));
     });
     fine_[next_fine_++ % fine_.size()] = bases;

@@ -34,7 +34,6 @@ private:
     Plan plan_;
     HostMemory resident_;
     std::vector<bp_slot> slots_;
-    std::vector<bool> written_;  // of the slots
     std::string summary_;
     uint64_t compile_ns_ = 0;
     bool plan_only_ = false;

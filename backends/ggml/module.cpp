@@ -54,7 +54,7 @@ public:
         return text;
     }
     void write(const std::string& key, const std::string& text) const override {
-        host_.remember(key, {text.data(), text.size()});
+        host_.remember(key, std::as_bytes(std::span(text)));
     }
 
 private:

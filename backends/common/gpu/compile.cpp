@@ -39,7 +39,7 @@ void lower_all(Plan& plan, const Abilities& can, const volatile uint32_t* cancel
 }  // namespace
 
 Plan make_plan(const bp_graph* graph, const bp_compile& how, const Abilities& can) {
-    Plan plan = import_graph(graph);
+    auto plan = backend::plan_of<Plan>(graph);
     plan.math = how.math;
     backend::check_nodes(plan, [&](const Plan& all, const Node& node) { return check_node(all, node, can); });
     backend::add_slots(plan);

@@ -38,14 +38,12 @@ public:
     using Waits = std::vector<Until<typename A::Timeline>>;
 
     // All outlive it.
-    Device(const backend::Host& h, const Instance& i, const Physical& p) : host(h), instance(i), physical(p), can_(p.can) {
+    Device(const backend::Host& h, const Instance& i, const Physical& p) : host(h), instance(i), physical(p), facts_(p) {
         A::choose(can_, host.option((std::string(A::kBackend) + ".kernels").c_str(), A::kKernelOptions));
         // A CPU's driver goes through all that a step could be, for each: a dispatch for each op takes a fourth to a twentieth of the time.
         const std::string chains = host.option((std::string(A::kBackend) + ".chains").c_str(), {"off", "on"});
         can_.chains = chains.empty() ? can_.chains && !can_.software : chains == "on";
         lose_after_ = host.lose_after(A::kBackend);
-        facts_ = p;
-        facts_.can = can_;
         api = std::make_unique<typename A::Device>(instance, physical, can_);
         memory = std::make_unique<Memory<A>>(*api, facts_);
         staging_ = std::make_unique<Staging<A>>(*api, *memory);
@@ -55,8 +53,6 @@ public:
         nothing_.emplace(A::begin(*api, 0));
         A::end(*nothing_);
     }
-    Device(const Device&) = delete;
-    Device& operator=(const Device&) = delete;
     ~Device() {
         for (const auto& queue : queues_) queue->end(lost_);
         if (!lost_) kernels->remember_those_that_ran();
@@ -114,10 +110,10 @@ public:
                     const bp_span& peer_wait = {}) {
         Ticket<A> ticket;
         if (queue >= queues)
-            throw sdk::Failure(BP_INVALID, "queue " + std::to_string(queue) + " does not take this call; the device has " +
-                                               std::to_string(queues) + " for it");
+            backend::invalid("queue " + std::to_string(queue) + " does not take this call; the device has " +
+                             std::to_string(queues) + " for it");
         ticket.queue = queues_[queue].get();
-        if (wait.count != 0 && wait.first == nullptr) throw sdk::Failure(BP_INVALID, "wait: the points have no memory");
+        if (wait.count != 0 && wait.first == nullptr) backend::invalid("wait: the points have no memory");
         for (uint32_t i = 0; i < wait.count; ++i) {
             const bp_point& point = *BP_AT(bp_point, &wait, i);
             const auto [on, at] = fence_of(point.fence, "wait").find(point.value);
@@ -126,7 +122,7 @@ public:
         for (uint32_t i = 0; i < peer_wait.count; ++i) {
             const bp_point& point = *BP_AT(bp_point, &peer_wait, i);
             auto* fence = reinterpret_cast<Fence<A>*>(point.fence);
-            if (fence == nullptr) throw sdk::Failure(BP_INVALID, "peer_wait: a point has no fence");
+            if (fence == nullptr) backend::invalid("peer_wait: a point has no fence");
             check_peer(fence->owner(), "peer_wait");
             const auto [on, at] = fence->find(point.value);
             if (on != nullptr && fence->owner().is_at(*on, at)) ticket.after.emplace_back(on, at);
@@ -199,8 +195,8 @@ public:
     void query(const bp_graph& graph, const bp_array& answers) const { answer_query(&graph, &answers, can_); }
     std::unique_ptr<HeldBuffer<A>> create(uint32_t heap, uint64_t size) {
         if (heap > 1)
-            throw sdk::Failure(BP_INVALID, std::string("buffer_create: devices of ") + A::kName +
-                                               " have two heaps: 0, their own, and 1, pinned memory of the host");
+            backend::invalid(std::string("buffer_create: devices of ") + A::kName +
+                             " have two heaps: 0, their own, and 1, pinned memory of the host");
         check_lost();
         const auto placement = heap == 0 ? Placement::device : Placement::pinned;
         return std::make_unique<HeldBuffer<A>>(memory->create(size, placement), *this);
@@ -246,16 +242,15 @@ private:
     Fence<A>& fence_of(bp_fence* handle, const char* what) {
         auto* fence = reinterpret_cast<Fence<A>*>(handle);
         if (fence == nullptr || &fence->owner() != this)
-            throw sdk::Failure(BP_INVALID, std::string(what) + ": the fence is none of this device; make one on it");
+            backend::invalid(std::string(what) + ": the fence is none of this device; make one on it");
         return *fence;
     }
     // Throws Failure(BP_INVALID) for a device that this one cannot copy from.
     void check_peer(const Device& other, const char* what) const {
-        if (&other == this)
-            throw sdk::Failure(BP_INVALID, std::string(what) + ": it is of this device, another one is wanted");
+        if (&other == this) backend::invalid(std::string(what) + ": it is of this device, another one is wanted");
         if (!physical.peers || !other.physical.peers || &other.instance != &instance)
-            throw sdk::Failure(BP_INVALID, std::string(what) + ": " + physical.name + " and " + other.physical.name +
-                                               " are no peers (BP_CAN_PEER); go by way of the host");
+            backend::invalid(std::string(what) + ": " + physical.name + " and " + other.physical.name +
+                             " are no peers (BP_CAN_PEER); go by way of the host");
     }
     // From a buffer of another device; returns the queue's value.
     uint64_t copy_from_peer(const Ticket<A>& ticket, const CopySides<A>& sides, uint64_t bytes);
@@ -276,8 +271,8 @@ private:
         });
     }
 
-    Abilities can_;  // of `physical`, or less
-    Facts facts_;    // with these
+    Facts facts_;  // of `physical`; it can less where options say so
+    Abilities& can_ = facts_.can;
     std::unique_ptr<Staging<A>> staging_;
     std::vector<std::unique_ptr<Queue<A>>> queues_;
     std::optional<typename A::Recording> nothing_;
@@ -300,8 +295,7 @@ bp_code Device<A>::wait(Fence<A>& fence, uint64_t value, uint64_t nanoseconds) {
         return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
     };
     while (!lost_) {
-        const uint64_t gone = past();
-        const uint64_t left = nanoseconds == kForEver ? kSlice : nanoseconds - std::min(nanoseconds, gone);
+        const uint64_t left = nanoseconds - std::min(nanoseconds, past());
         try {
             if (left == 0 ? queue->reached(at) : queue->end_until(at, std::min(left, kSlice))) {
                 queue->finish();
@@ -313,7 +307,7 @@ bp_code Device<A>::wait(Fence<A>& fence, uint64_t value, uint64_t nanoseconds) {
             lose();
             break;
         }
-        if (nanoseconds != kForEver && past() >= nanoseconds) return BP_TIMEOUT;
+        if (past() >= nanoseconds) return BP_TIMEOUT;
     }
     try {
         if (queue->wait(at, kLoss)) {

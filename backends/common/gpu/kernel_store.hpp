@@ -32,13 +32,12 @@ public:
     }
     // Hands what has grown by running to the host's cache: called after runs. [any]
     void remember_those_that_ran() {
-        if (!unsaved_any_.exchange(false)) return;
         std::vector<Unsaved> mine;
         {
             const std::lock_guard lock(mutex_);
             mine.swap(unsaved_);
         }
-        for (const Unsaved& u : mine) remember(u.key, A::binary(device_, get(u.kernel, u.constants), true));
+        for (const Unsaved& u : mine) host_.remember(u.key, A::binary(device_, get(u.kernel, u.constants), true));
     }
     // How many came from the host's cache.
     [[nodiscard]] uint32_t hits() const { return hits_; }
@@ -75,16 +74,12 @@ private:
         if (made->origin == Origin::refused) host_.reject(key);
         if (made->origin == Origin::binary) ++hits_;
         if (const std::vector<std::byte> bytes = A::binary(device_, *made, false); !bytes.empty()) {
-            remember(key, bytes);
+            host_.remember(key, bytes);
         } else {
             const std::lock_guard lock(mutex_);
             unsaved_.push_back({key, kernel, constants});
-            unsaved_any_ = true;
         }
         return std::move(*made);
-    }
-    void remember(const std::string& key, const std::vector<std::byte>& bytes) {
-        if (!bytes.empty()) host_.remember(key, {bytes.data(), bytes.size()});
     }
 
     const backend::Host& host_;
@@ -93,7 +88,6 @@ private:
     KernelTable<Kernel> made_;
     std::mutex mutex_;
     std::vector<Unsaved> unsaved_;
-    std::atomic<bool> unsaved_any_ = false;
     std::atomic<uint32_t> hits_ = 0;
 };
 

@@ -20,8 +20,6 @@
 
 namespace backplane::gpu {
 
-using backend::raised;
-
 inline constexpr uint32_t kLanes = 4;  // threads at a copy
 // Fewer bytes than this one thread moves before others have started.
 inline constexpr uint64_t kWorthThreads = uint64_t{2} << 20;
@@ -42,8 +40,6 @@ public:
     // `looks`: a wait first asks the timeline, as long as short work takes; not where the host's cores are what does the work.
     Queue(typename A::Device& device, const backend::Host& host, uint32_t index, bool looks)
         : api_(device.queues[index]), host_(host), timeline_(A::timeline(device, api_)), looks_(looks) {}
-    Queue(const Queue&) = delete;
-    Queue& operator=(const Queue&) = delete;
 
     typename A::Timeline& timeline() { return *timeline_; }
     // Of the last that was submitted.
@@ -187,7 +183,7 @@ public:
         if (outcome != BP_OK) failed_->set(value, outcome);
         if (outcome == BP_OK && cancel != nullptr)
             queue.defer({at, nullptr, nullptr, 0, [failed = failed_, value, cancel] {
-                             if (raised(cancel)) failed->set(value, BP_CANCELLED);
+                             if (backend::raised(cancel)) failed->set(value, BP_CANCELLED);
                          }});
         // What is reached needs no place of its own any more.
         while (points_.size() > 1 && points_[1].at <= queue.seen()) points_.pop_front();

@@ -87,8 +87,6 @@ struct Plan : backend::PlanOf<Value> {
     }
 };
 
-// Reads the host's graph. Throws Failure(BP_INVALID); symbolic dimensions are Failure(BP_UNSUPPORTED).
-inline Plan import_graph(const bp_graph* graph) { return backend::plan_of<Plan>(graph); }
 // Inserts casts so that every op that computes does so on the element types its kernels have.
 void fit_types(Plan& plan);
 // Fuses what follows a convolution or matrix product into it; drops what nobody reads.

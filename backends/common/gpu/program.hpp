@@ -32,8 +32,6 @@ public:
         build_kernels(nullptr);
         make(std::chrono::steady_clock::now(), device_.kernels->hits());
     }
-    Program(const Program&) = delete;
-    Program& operator=(const Program&) = delete;
     ~Program() {
         for (const auto& recording : recordings_) settle(*recording);
     }
@@ -105,6 +103,7 @@ private:
         if (!device_.can().software)
             build_ahead(all, device_.host, cancel, [&](const Dispatch& d) { device_.kernels->get(d.kernel, d.constants); });
         for (const Dispatch* d : all) {
+            if (d->kernel == kNoKernel) continue;
             if (raised(cancel)) throw sdk::Failure(BP_CANCELLED, "compile was cancelled");
             try {
                 device_.kernels->get(d->kernel, d->constants);
@@ -115,14 +114,12 @@ private:
         }
         return true;
     }
-    // With a kernel, those of packing too.
+    // In the order in which their parameters lie: those of a run, what is done once, packing.
     [[nodiscard]] std::vector<const Dispatch*> all_dispatches() const {
         std::vector<const Dispatch*> all;
-        for (const auto* dispatches : {&plan_.once, &plan_.dispatches})
-            for (const Dispatch& d : *dispatches)
-                if (d.kernel != kNoKernel) all.push_back(&d);
-        for (const Slot& slot : plan_.slots)
-            if (slot.layout != 0) all.push_back(&slot.pack);
+        for (const auto* dispatches : {&plan_.dispatches, &plan_.once})
+            for (const Dispatch& d : *dispatches) all.push_back(&d);
+        for (const Slot& slot : plan_.slots) all.push_back(&slot.pack);
         return all;
     }
 
@@ -141,18 +138,11 @@ private:
     void make_residents() {
         std::vector<std::byte> bytes(parameter_bytes_ + plan_.resident_bytes);
         size_t row = 0;
-        const auto add = [&](const Dispatch& d) {
-            if (!d.parameters.empty())
-                std::memcpy(&bytes[row * stride_], d.parameters.data(), d.parameters.size() * sizeof(uint32_t));
-            ++row;
-        };
-        for (const Dispatch& d : plan_.dispatches) add(d);
-        for (const Dispatch& d : plan_.once) add(d);
-        for (const Slot& slot : plan_.slots) add(slot.pack);
+        for (const Dispatch* d : all_dispatches())
+            std::ranges::copy(std::as_bytes(std::span(d->parameters)), &bytes[stride_ * row++]);
         for (const ValueId id : plan_.residents)
-            if (!plan_[id].constant.empty())
-                std::memcpy(&bytes[parameter_bytes_ + plan_[id].offset], plan_[id].constant.data(),
-                            plan_[id].constant.size());
+            std::ranges::copy(plan_[id].constant,
+                              bytes.begin() + static_cast<ptrdiff_t>(parameter_bytes_ + plan_[id].offset));
         resident_ = device_.memory->hold(bytes.size(), device_);
         device_.fill(*resident_, 0, bytes.data(), bytes.size());
         if (!plan_.once.empty()) do_once();
@@ -211,9 +201,7 @@ private:
     }
     // Of bindings that commands are recorded for. Throws Failure(BP_INVALID).
     void check_overlaps(const Places& places) const {
-        std::vector<bool> written;
-        for (const Slot& slot : plan_.slots) written.push_back(slot.written);
-        backend::check_overlaps(slots_, written, [&](size_t i) {
+        backend::check_overlaps(slots_, plan_.slots, [&](size_t i) {
             const auto& [buffer, offset] = places[kFirstSlot + i];
             return std::pair(buffer.stretch, buffer.offset + offset);
         });
@@ -229,9 +217,9 @@ private:
         const sdk::DTypeInfo type = sdk::dtype_info(value.dtype);
         const uint64_t element = type.block == 1 ? std::max(type.bytes, operand.element) : 2;
         if (range.offset % element != 0)
-            throw sdk::Failure(BP_INVALID, "run: tensor " + std::to_string(value.tensor) +
-                                               " is bound at an offset that is no multiple of its elements' " +
-                                               std::to_string(element) + " bytes");
+            backend::invalid("run: tensor " + std::to_string(value.tensor) +
+                             " is bound at an offset that is no multiple of its elements' " + std::to_string(element) +
+                             " bytes");
         return range;
     }
     static Extent extent_of(const Dispatch& d) { return {{d.groups[0], d.groups[1], d.groups[2]}, d.constants[0]}; }

@@ -37,8 +37,6 @@ public:
     };
 
     Staging(typename A::Device& device, Memory<A>& memory) : device_(device), memory_(memory) {}
-    Staging(const Staging&) = delete;
-    Staging& operator=(const Staging&) = delete;
 
     struct GiveBack {
         Staging* to;
@@ -54,7 +52,6 @@ public:
             {
                 const std::lock_guard lock(mutex_);
                 if (Piece* piece = free_one(); piece != nullptr) return Taken(piece, {this});
-                if (pieces_.size() < kMostPieces) return Taken(add(), {this});
                 for (const auto& piece : pieces_)
                     if (piece->queue != nullptr && (queue == nullptr || piece->value < value)) {
                         queue = piece->queue;
@@ -76,10 +73,7 @@ public:
         size_t free = kMostPieces - pieces_.size();
         for (const auto& piece : pieces_) free += is_free(*piece) ? 1 : 0;
         if (free < count) return {};
-        while (taken.size() < count) {
-            Piece* piece = free_one();
-            taken.push_back(Taken(piece != nullptr ? piece : add(), {this}));
-        }
+        while (taken.size() < count) taken.push_back(Taken(free_one(), {this}));
         return taken;
     }
     // Work that was submitted uses the piece until `value`. `deferred`: and then something gives it back.
@@ -101,22 +95,18 @@ private:
     static bool is_free(const Piece& piece) {
         return !piece.taken && (piece.queue == nullptr || piece.queue->reached(piece.value));
     }
+    // Made where there may be more of them; null: all are in use.
     Piece* free_one() {
-        for (const auto& piece : pieces_) {
-            if (!is_free(*piece)) continue;
-            piece->taken = true;
-            piece->queue = nullptr;
-            return piece.get();
+        auto found = std::ranges::find_if(pieces_, [](const auto& piece) { return is_free(*piece); });
+        if (found == pieces_.end()) {
+            if (pieces_.size() == kMostPieces) return nullptr;
+            const Buffer<A> buffer = memory_.create(kPieceBytes, Placement::pinned);
+            std::byte* at = A::map(device_, buffer.range(0, kPieceBytes));
+            found = pieces_.insert(found, std::make_unique<Piece>(Piece{buffer, at}));
         }
-        return nullptr;
-    }
-    Piece* add() {
-        auto made = std::make_unique<Piece>();
-        made->buffer = memory_.create(kPieceBytes, Placement::pinned);
-        made->at = A::map(device_, made->buffer.range(0, kPieceBytes));
-        made->taken = true;
-        pieces_.push_back(std::move(made));
-        return pieces_.back().get();
+        (*found)->taken = true;
+        (*found)->queue = nullptr;
+        return found->get();
     }
 
     typename A::Device& device_;

@@ -13,13 +13,6 @@ namespace backplane::gpu::ops::elementwise {
 
 namespace {
 
-// A bound of Clip, whole, as two words.
-void set_bound(uint32_t* words, double value, uint32_t dtype) {
-    const int64_t bound = dtype == BP_I32 ? backend::saturated<int32_t>(value) : backend::saturated<int64_t>(value);
-    words[0] = static_cast<uint32_t>(bound);
-    words[1] = static_cast<uint32_t>(static_cast<uint64_t>(bound) >> 32);
-}
-
 void lower_unary(Lowering& to, const Node& node) {
     const uint32_t dtype = to[node.output].dtype;
     const uint32_t kernel = variant_for_number(kKernel_unary_f32, dtype);
@@ -27,8 +20,10 @@ void lower_unary(Lowering& to, const Node& node) {
         const auto bounds =
             node.op == BP_OP_clip ? node.as<backplane::ops::ClipAttributes>() : backplane::ops::ClipAttributes{};
         UnaryIntegerParameters parameters{.op = node.op};
-        set_bound(&parameters.bounds[0], std::ceil(bounds.least), dtype);
-        set_bound(&parameters.bounds[2], std::floor(bounds.most), dtype);
+        const std::array whole{backend::element_of(std::ceil(bounds.least), dtype),
+                               backend::element_of(std::floor(bounds.most), dtype)};
+        static_assert(sizeof whole == sizeof parameters.bounds);
+        std::memcpy(parameters.bounds, &whole, sizeof whole);
         to.each(node, kernel, parameters);
     } else {
         const PostOp function = backend::function_post(node);
