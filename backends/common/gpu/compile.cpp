@@ -1,5 +1,7 @@
 #include "common/gpu/compile.hpp"
 
+#include <iterator>
+
 #include "common/blocks.hpp"
 #include "common/fusion.hpp"
 #include "common/gpu/chain.hpp"
@@ -24,7 +26,8 @@ void lower_all(Plan& plan, const Abilities& can, const volatile uint32_t* cancel
         const Node& node = plan.nodes[i];
         if (plan[node.output].elements() != 0) find_lowering(node.op)->lower(to, node);
     }
-    to.place_first();
+    plan.dispatches.insert(plan.dispatches.begin(), std::move_iterator(to.first.begin()),
+                           std::move_iterator(to.first.end()));
     backend::place_states(plan, plan.dispatches, [&](ValueId next, ValueId state) {
         Dispatch copy;
         copy.label = "update state " + plan[next].text();

@@ -1,7 +1,6 @@
 #include "common/gpu/lowering.hpp"
 
 #include <algorithm>
-#include <iterator>
 
 #include "common/gpu/ops/blocks.hpp"
 #include "common/hash.hpp"
@@ -30,12 +29,6 @@ void Lowering::rows(std::string label, uint32_t kernel, uint64_t n, uint32_t loc
     d.work = static_cast<double>(n) * local * 8;
     spread(n, d.groups);
     add(std::move(d));
-}
-
-void Lowering::place_first() {
-    if (first_.empty()) return;
-    first_.insert(first_.end(), std::move_iterator(plan.dispatches.begin()), std::move_iterator(plan.dispatches.end()));
-    plan.dispatches = std::move(first_);
 }
 
 void Lowering::pack(ValueId weight, uint64_t bytes, Dispatch how, uint32_t element) {

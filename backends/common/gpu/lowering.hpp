@@ -33,6 +33,7 @@ public:
     Plan& plan;
     const Abilities& can;
     const backend::Readers readers;  // of the nodes, which lowering leaves as they are
+    std::vector<Dispatch> first;     // that come before all others: they read nothing that another writes
 
     [[nodiscard]] const Value& operator[](ValueId id) const { return plan[id]; }
     // One invocation for each of n elements, kLocal to a workgroup. `constants` follow the size of the workgroup.
@@ -58,10 +59,6 @@ public:
     void rows(std::string label, uint32_t kernel, uint64_t n, uint32_t local, std::vector<Operand> operands,
               std::vector<uint32_t> parameters, const std::vector<uint32_t>& constants = {});
     void add(Dispatch dispatch) { plan.dispatches.push_back(std::move(dispatch)); }
-    // Before all that add() adds, once place_first() is called: what reads nothing that a dispatch writes.
-    void add_first(Dispatch dispatch) { first_.push_back(std::move(dispatch)); }
-    // When all nodes are lowered.
-    void place_first();
     // The slot of this weight has `bytes`, which pack() makes of the plain ones by `how` (its operands are set here).
     // Its kernel reads elements of two bytes and writes such of `element`.
     void pack(ValueId weight, uint64_t bytes, Dispatch how, uint32_t element);
@@ -73,9 +70,6 @@ public:
     [[nodiscard]] Operand writes(ValueId id, uint32_t element = 0) const;
     // What a node reads, of which all is given, then what it writes.
     [[nodiscard]] std::vector<Operand> operands_of(const Node& node) const;
-
-private:
-    std::vector<Dispatch> first_;
 };
 
 inline uint32_t word(float value) { return std::bit_cast<uint32_t>(value); }

@@ -205,19 +205,12 @@ public:
         return {queue_, of(value).at};
     }
     // BP_OK, or how the work failed that reaches this value.
-    [[nodiscard]] bp_code outcome(uint64_t value) const {
-        const std::lock_guard lock(mutex_);
-        return failed_->get(value);
-    }
+    [[nodiscard]] bp_code outcome(uint64_t value) const { return failed_->get(value); }
     void fail(uint64_t value, bp_code code) { failed_->set(value, code); }
     // The largest value that is reached. What was deferred until then is done. Throws Failure(BP_DEVICE_LOST).
     uint64_t read() {
         device_->check_lost();
-        Queue<A>* queue = nullptr;
-        {
-            const std::lock_guard lock(mutex_);
-            queue = queue_;
-        }
+        Queue<A>* queue = queue_;
         if (queue == nullptr) return 0;
         queue->idle();
         const uint64_t reached = queue->seen();
@@ -261,8 +254,8 @@ private:
 
     Device<A>* device_;
     mutable std::mutex mutex_;
-    Queue<A>* queue_ = nullptr;  // of the first signal
-    std::deque<Point> points_;   // values that grow
+    std::atomic<Queue<A>*> queue_ = nullptr;  // of the first signal
+    std::deque<Point> points_;                // values that grow
     std::shared_ptr<Failed> failed_ = std::make_shared<Failed>();
     uint64_t last_ = 0, read_ = 0;
 };

@@ -21,16 +21,16 @@ public:
         : device_(device), plan_only_((how.flags & BP_COMPILE_PLAN_ONLY) != 0) {
         const auto start = std::chrono::steady_clock::now();
         device_.check_lost();
-        const uint32_t hits = device_.kernels->hits();
+        cache_hits_ = device_.kernels->hits();
         do {
             plan_ = make_plan(&graph, how, device_.abilities());
         } while (!plan_only_ && !build_kernels(how.cancel));
-        make(start, hits);
+        make(start);
     }
     // Of a plan that was made: its slots are bound by their order.
     Program(Device<A>& device, Plan plan) : device_(device), plan_(std::move(plan)) {
         build_kernels(nullptr);
-        make(std::chrono::steady_clock::now(), device_.kernels->hits());
+        make(std::chrono::steady_clock::now());
     }
     ~Program() {
         for (const auto& recording : recordings_) settle(*recording);
@@ -123,12 +123,12 @@ private:
         return all;
     }
 
-    void make(std::chrono::steady_clock::time_point start, uint32_t hits) {
+    void make(std::chrono::steady_clock::time_point start) {
         slots_ = backend::told_slots(plan_.slots, device_.can().storage_alignment);
         stride_ = std::max<uint64_t>(kParameterWords * sizeof(uint32_t), device_.can().storage_alignment);
         parameter_bytes_ = stride_ * (plan_.dispatches.size() + plan_.once.size() + plan_.slots.size() + 1);
         if (!plan_only_) make_residents();
-        cache_hits_ = device_.kernels->hits() - hits;
+        cache_hits_ = device_.kernels->hits() - cache_hits_;
         for (Value& value : plan_.values) std::vector<std::byte>().swap(value.constant);
         summary_ = summary_of(plan_, A::kBackend);
         compile_ns_ = static_cast<uint64_t>(
@@ -337,15 +337,12 @@ void Program<A>::pack(uint32_t index, const bp_copy& copy) {
     // Plain bytes where kernels see them, for as long as the work takes.
     const auto staged = device_.memory->hold(slot.plain_bytes, device_);
     auto recording = std::make_shared<Recording>(A::begin(*device_.api, 1));
-    Range<Block> source = staged->range(0, slot.plain_bytes);
-    Range<Block> into = to.buffer->range(to.offset, slot.bytes);
-    source.element = slot.pack.operands[0].element;
-    into.element = slot.pack.operands[1].element;
+    Range<Block> ranges[] = {staged->range(0, slot.plain_bytes), to.buffer->range(to.offset, slot.bytes)};
     if (from.buffer != nullptr) {
-        A::move(*recording, from.buffer->range(from.offset, slot.plain_bytes), staged->range(0, slot.plain_bytes));
+        A::move(*recording, from.buffer->range(from.offset, slot.plain_bytes), ranges[0]);
         A::barrier(*recording);
     }
-    const Range<Block> ranges[] = {source, into};
+    for (size_t i = 0; i < std::size(ranges); ++i) ranges[i].element = slot.pack.operands[i].element;
     A::dispatch(*recording, device_.kernels->get(slot.pack.kernel, slot.pack.constants), ranges, slot.pack.parameters,
                 parameters_of(plan_.dispatches.size() + plan_.once.size() + index), extent_of(slot.pack));
     A::end(*recording);

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "common/gpu/ops/attention_cut.hpp"
-#include "common/gpu/ops/cast.hpp"
+#include "common/gpu/ops/moves.hpp"
 #include "common/gpu/ops/table.hpp"
 #include "common/strided.hpp"
 

@@ -1,6 +1,4 @@
 // Cast: every pair of plain types, and decoding of the block types to floats.
-#include "common/gpu/ops/cast.hpp"
-
 #include <algorithm>
 
 #include "common/gpu/ops/moves.hpp"

@@ -4,12 +4,6 @@
 
 namespace backplane::gpu::ops::conv {
 
-namespace {
-
-int64_t product(const Extents& e) { return e[0] * e[1] * e[2]; }
-
-}  // namespace
-
 Extents extents_of(const Value& v, bool channels_last) {
     Extents out = {1, 1, 1};
     const auto first = v.dim.begin() + (channels_last ? 1 : 2);
@@ -76,7 +70,8 @@ Operand lay_out_filters(Lowering& to, const Node& node, FilterLayout as) {
     d.constants = {as.invocations};
     as.parameters.outputs = word(outputs_of(to, node));
     as.parameters.channels = word(to[plain].dim[1]);
-    as.parameters.taps = word(product(extents_of(to[plain])));
+    const Extents taps = extents_of(to[plain]);
+    as.parameters.taps = word(taps[0] * taps[1] * taps[2]);
     as.parameters.tiles = word(as.tiles);
     d.parameters = words_of(as.parameters);
     d.work = static_cast<double>(as.tiles * as.rows) * 16;
@@ -96,7 +91,7 @@ Operand lay_out_filters(Lowering& to, const Node& node, FilterLayout as) {
     } else if (to.readers.maker(plain) != kNone || to.readers.maker(to.plan.storage_of(plain)) != kNone) {
         to.add(std::move(d));
     } else {
-        to.add_first(std::move(d));  // before all else: nothing waits for it between two convolutions
+        to.first.push_back(std::move(d));  // before all else: nothing waits for it between two convolutions
     }
     return to.reads(filters, 16);
 }

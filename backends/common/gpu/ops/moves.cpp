@@ -2,7 +2,6 @@
 // what ScatterND makes of several.
 #include "common/gpu/ops/moves.hpp"
 #include "common/gpu/loop_nest.hpp"
-#include "common/gpu/ops/cast.hpp"
 #include "common/gpu/ops/table.hpp"
 #include "common/reduction.hpp"
 
@@ -25,12 +24,10 @@ int64_t moved(uint32_t dtype, int64_t elements) {
 
 // A value that is a stretch of another's bytes.
 ValueId part_of(Lowering& to, const View& view, uint64_t bytes) {
-    Value part;
-    part.dtype = BP_U8;
-    part.dim = {static_cast<int64_t>(bytes)};
-    part.inside = view.value;
-    part.inside_at = static_cast<uint64_t>(view.offset) * sdk::dtype_info(to[view.value].dtype).bytes;
-    return to.plan.add_value(std::move(part));
+    const ValueId part = to.plan.temporary(BP_U8, {static_cast<int64_t>(bytes)});
+    to.plan[part].inside = view.value;
+    to.plan[part].inside_at = static_cast<uint64_t>(view.offset) * sdk::dtype_info(to[view.value].dtype).bytes;
+    return part;
 }
 
 // Do the bytes from here on lie at multiples of 8, wherever the host binds what it binds?

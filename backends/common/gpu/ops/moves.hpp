@@ -1,4 +1,4 @@
-// Elements moved from one value to another, for ops that want them laid out otherwise.
+// Elements moved from one value to another, for ops that want them laid out otherwise or in another type.
 #pragma once
 
 #include <string>
@@ -14,3 +14,7 @@ void add_copy(Lowering& to, const std::string& label, const std::vector<int64_t>
               const backend::StridedView& into);
 
 }  // namespace backplane::gpu::ops::moves
+
+namespace backplane::gpu::ops::cast {
+void add_cast(Lowering& to, ValueId in, ValueId out);
+}
