@@ -9,17 +9,13 @@ typedef unsigned char uchar;
 typedef unsigned short ushort;
 #define I64 long long
 #define U64 unsigned long long
-#define U64_OF(low, high) ((U64)(high) << 32 | (low))
-#define LOW_WORD(v) ((uint)(v))
-#define HIGH_WORD(v) ((uint)((v) >> 32))
+#define GLOBAL
+#include "pointers.h"
 #define F64 double
 #define DOUBLE_OF(low, high) __hiloint2double((int)(high), (int)(low))
 #define DOUBLE_MOST DOUBLE_OF(0xffffffffu, 0x7fefffffu)
 #define FLOOR_DOUBLE(x) floor(x)
 #define CEIL_DOUBLE(x) ceil(x)
-#define U8 uchar
-#define U16 ushort
-#define CAST(type, x) ((type)(x))
 #define FLOAT2(a, b) make_float2(a, b)
 #define FLOAT4(a, b, c, d) make_float4(a, b, c, d)
 #define ALL_4(x) all_4(x)
@@ -30,11 +26,9 @@ typedef unsigned short ushort;
 #define ABS(x) fabsf(x)
 #define ROUND_EVEN(x) rintf(x)
 #define TOP_BIT(x) (31 - __clz((int)(x)))
-#define PRECISE
 #define EXACT_DIVISION  // nvcc's, unless it is told otherwise (-prec-div, -prec-sqrt)
 #define FUNCTION static __device__
 #define FUNCTION_APART static __device__ __noinline__
-#define UNROLL _Pragma("unroll")
 #define UNROLL_ON_GPUS UNROLL
 // What is done with a sum is written by the host, and not known here, but where every constant of an instance is fixed (EXACT).
 #if !defined(EXACT)
@@ -82,9 +76,6 @@ template <uint COUNT> struct Words { uint word[COUNT]; };
 #define CONSTANTS const __grid_constant__ Words<CONSTANT_WORDS> constants,
 #endif
 #define EPILOGUE_WORDS (1u + 3u * EPILOGUE_STEPS)
-#define READ(name, type) const type *name
-#define WRITE(name, type) type *name
-#define NAMED(kind, name, type) kind(name, type)
 #define ENTRY_OF(instance) bp_##instance
 #define ENTRY_NAMED(instance) ENTRY_OF(instance)
 #if defined(GROUPS_AT_ONCE)  // at least so many on a multiprocessor
@@ -133,7 +124,6 @@ template <int NUMBER> static __device__ __forceinline__ uint constant_of_text() 
 #define WORD(i) words.word[i]
 #define WORDS_FROM(i) (words.word + (i))
 #define WORD_FLOAT(i) __uint_as_float(words.word[i])
-#define ARGUMENT(number, operand) , NAMED operand
 #define KERNEL_OF(name, parameters, first, arguments, moves) ENTRY(name)(PARAMETERS(parameters)arguments) { HEAD(parameters) \
     moves
 #if defined(SHARED_BYTES)  // what the host asks for: the one array of the kernel
@@ -143,8 +133,6 @@ template <int NUMBER> static __device__ __forceinline__ uint constant_of_text() 
 #else
 #define SHARED(type, name, count) __shared__ __align__(16) type name[count];
 #endif
-#define BEGIN
-#define END }
 #define LOCAL_INDEX threadIdx.x
 // Workgroups counted through; a long range is dispatched in rows.
 #define GROUP_INDEX (blockIdx.y * gridDim.x + blockIdx.x)
@@ -165,8 +153,6 @@ template <int NUMBER> static __device__ __forceinline__ uint constant_of_text() 
         BARRIER;                                                           \
     }
 
-#define RAW(name, i) (name)[i]
-#define PUT_RAW(name, i, v) (name)[i] = (v)
 // Elements of f16: their bits, converted by instructions that every GPU has; rounding is to the nearest even.
 struct F16 { ushort bits; };
 FUNCTION float single_of_bits(uint bits) {
@@ -200,22 +186,7 @@ FUNCTION uint2 as_halves(float4 v) {
 #define FOUR_AT(p) (*(const float4 *)(p))
 #define PUT_FOUR(p, v) *(float4 *)(p) = (v)
 #endif
-// Of weights.
-#if defined(HALF) || defined(HALF_WEIGHTS)
-#define U F16
-#define LOAD_U LOAD_HALF
-#else
-#define U float
-#define LOAD_U RAW
-#endif
 #define LOAD_HALF(p, i) load_half(p, i)
-// Elements that are only moved, of 8 bytes, and of any size.
-#define M_8 U64
-#define M_OF(low, high) ((M)U64_OF(low, high))
-// An operand of halves that is read eight at a time, too, where it lies so that the device can.
-#define IN_EIGHTS(number, name)
-#define ALIGNED_8(p, i) (((U64)((p) + (i)) & 15) == 0)
-#define LOAD_8(p, i) (*(const uint4 *)((U64)((p) + (i)) & ~(U64)15))
 // 1 / (1 + e^-x) of what becomes a half, or is multiplied by one: by the device's own power and reciprocal, 2^-21 of it at the most.
 static __device__ __forceinline__ float sigmoid_nearly(float x) {
     float e, factor;
@@ -236,11 +207,7 @@ static __device__ __forceinline__ float sigmoid_nearly(float x) {
         uint2 low_ = as_halves(make_float4(v[0], v[1], v[2], v[3])), high_ = as_halves(make_float4(v[4], v[5], v[6], v[7])); \
         *(uint4 *)((p) + (i)) = make_uint4(low_.x, low_.y, high_.x, high_.y);                                            \
     }
-// An operand of bytes as one of T.
-#define NUMBERS_IN(p) ((const T *)(p))
-#define HALF_BITS(p, i) ((uint)((const ushort *)(p))[i])
 // Sixteen bytes of an operand that is IN_EIGHTS, its `n` elements from i on, where it begins so that the device can; eight halves of it.
-#define ALIGNED_WIDE(p, n) (((U64)(p) & 15) == 0)
 #define LOAD_WIDE(words, p, i, n)                                                              \
     {                                                                                          \
         uint4 v_ = *(const uint4 *)((p) + (i));                                                \
@@ -253,15 +220,7 @@ static __device__ __forceinline__ float sigmoid_nearly(float x) {
         high = four_halves(make_uint2(v_.z, v_.w)); \
     }
 #define LOAD_FOUR_HALVES(v, p, i) v = four_halves(*(const uint2 *)((p) + (i)));
-// An operand of U16 that is read two at a time, too, where it lies so. What is not there may bring anything.
-#define IN_TWOS(number, name)
-#define ALIGNED_2(p, i) (((U64)((p) + (i)) & 3) == 0)
-#define LOAD_2(p, i, there) (there ? *(const uint *)((p) + (i)) : 0u)
-#define LOAD_1(p, i, there) (there ? (p)[i] : 0)
-#define OR_ZEROS(v, ones, there) (v)  // they are, at once
 // Four elements that lie so that the device can take them at once.
-#define ALIGNED_4(p) (((U64)(p) & (4 * sizeof(T) - 1)) == 0)
-#define IN_FOURS(number, name)
 FUNCTION void store_4(T *p, U64 i, float4 v, int count) {
     bool at_once = count >= 4 && ALIGNED_4(p + i);
     if (at_once) PUT_FOUR(p + i, v);
@@ -270,8 +229,6 @@ FUNCTION void store_4(T *p, U64 i, float4 v, int count) {
     if (!at_once && count > 2) STORE(p, i + 2, v.z);
     if (!at_once && count > 3) STORE(p, i + 3, v.w);
 }
-#define STORE_4(p, i, v, count) store_4(p, i, v, count)
-#define READ_IN_FOURS(number, name)
 FUNCTION float4 load_4(const T *p, U64 i, int count) {
     if (count >= 4 && ALIGNED_4(p + i)) return FOUR_AT(p + i);
     float4 v = all_4(0.0f);
@@ -281,7 +238,6 @@ FUNCTION float4 load_4(const T *p, U64 i, int count) {
     if (count > 3) v.w = LOAD(p, i + 3);
     return v;
 }
-#define LOAD_4(v, p, i, count) v = load_4(p, i, count);
 // What an invocation of conv_direct makes: four pixels, as many apart as there are invocations.
 #define MANY 4u
 #define PLACE uint
@@ -291,5 +247,3 @@ FUNCTION float4 load_4(const T *p, U64 i, int count) {
 #define LOAD_MANY(v, name, i)
 #define ALL_OF_MANY(x) all_4(x)
 #define PART_OF_MANY(v, p) ((float *)&(v))[p]
-#define LOAD_FOUR(p, i) FOUR_AT((p) + (i))
-#define LOAD_FOUR_BEHIND(p, i, n) FOUR_AT((p) + (i) + (n))

@@ -5,9 +5,8 @@
 
 #define I64 long
 #define U64 ulong
-#define U64_OF(low, high) ((ulong)(high) << 32 | (low))
-#define LOW_WORD(v) ((uint)(v))
-#define HIGH_WORD(v) ((uint)((v) >> 32))
+#define GLOBAL global
+#include "pointers.h"
 #if defined(DOUBLE)
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #define F64 double
@@ -16,9 +15,6 @@
 #define FLOOR_DOUBLE(x) floor(x)
 #define CEIL_DOUBLE(x) ceil(x)
 #endif
-#define U8 uchar
-#define U16 ushort
-#define CAST(type, x) ((type)(x))
 #define FLOAT2(a, b) ((float2)(a, b))
 #define FLOAT4(a, b, c, d) ((float4)(a, b, c, d))
 #define ALL_4(x) ((float4)(x))
@@ -30,9 +26,7 @@
 #define FUSED mad
 #define ROUND_EVEN(x) rint(x)
 #define TOP_BIT(x) (31 - (int)clz(x))
-#define PRECISE
 #define FUNCTION
-#define UNROLL _Pragma("unroll")
 // Loops whose unrolled form compilers for CPUs take up to a minute for, and run no faster.
 #if defined(SOFTWARE)
 #define UNROLL_ON_GPUS
@@ -48,8 +42,6 @@ float part_of(float4 v, uint j) { return j == 0 ? v.x : j == 1 ? v.y : j == 2 ? 
 // buffer, so that no two names of memory overlap by accident of a sub-buffer. Every argument takes a launch longer, so numbers are one.
 struct Words { uint word[PARAMETER_WORDS]; ulong first[MOST_OPERANDS]; };
 #define PARAMETERS const struct Words words
-#define READ(name, type) global const type *name
-#define WRITE(name, type) global type *name
 #define ENTRY kernel __attribute__((reqd_work_group_size(LOCAL, 1, 1))) void
 #define RECORD_OF(parameters) const struct parameters##Parameters P = *(const struct parameters##Parameters *)words.word;
 #if defined(NVIDIA_ASSEMBLY)  // whose compiler would have each invocation make a copy of what it does not know the place in
@@ -70,7 +62,6 @@ uint word_at(ulong at) {
 #define WORD_FLOAT(i) as_float(WORD(i))
 
 // Pointers are moved once, at the head: an offset in each access costs PoCL a third.
-#define NAMED(kind, name, type) kind(name, type)
 #define MOVED(number, kind, name, type) name = OWN_OR_FIRST(name, type) + words.first[number - 1];
 #define MOVE_AS(number, operand) MOVED(number, operand)
 // A launch takes longer with every buffer: one that is the first operand's, too, comes as null.
@@ -85,13 +76,10 @@ uint word_at(ulong at) {
 #endif
 #define PARTS_OF(kind, name, type) kind, name, type
 #define OPERAND(number, operand) MOVE_AS(number, PARTS_OF operand)
-#define ARGUMENT(number, operand) , NAMED operand
 #define KERNEL_OF(name, parameters, first, arguments, moves) \
     ENTRY bp_##name(PARAMETERS arguments) { \
         HEAD(name, parameters) FIRST(first) moves
 #define SHARED(type, name, count) local type name[count];
-#define BEGIN
-#define END }
 #define LOCAL_INDEX ((uint)get_local_id(0))
 // Workgroups counted through; a long range is dispatched in rows.
 #define GROUP_INDEX ((uint)(get_group_id(1) * get_num_groups(0) + get_group_id(0)))
@@ -99,8 +87,6 @@ uint word_at(ulong at) {
 #define BATCH_INDEX ((uint)get_group_id(2))
 #define BARRIER barrier(CLK_LOCAL_MEM_FENCE)
 
-#define RAW(name, i) (name)[i]
-#define PUT_RAW(name, i, v) (name)[i] = (v)
 // Elements of f16 are read and written without arithmetic in them: every device can, and rounding is to the nearest even.
 #if defined(HALF)
 #define T half
@@ -111,28 +97,9 @@ uint word_at(ulong at) {
 #define LOAD(p, i) (p)[i]
 #define STORE(p, i, v) (p)[i] = (v)
 #endif
-// Of weights.
-#if defined(HALF) || defined(HALF_WEIGHTS)
-#define U half
-#define LOAD_U LOAD_HALF
-#else
-#define U float
-#define LOAD_U RAW
-#endif
 #define F16 half
 #define LOAD_HALF(p, i) vload_half(i, p)
-// Elements that are only moved, of 8 bytes, and of any size.
-#define M_8 ulong
-#define M_OF(low, high) ((M)U64_OF(low, high))
-// An operand of halves that is read eight at a time, too, where it lies so that the device can.
-#define IN_EIGHTS(number, name)
-#define ALIGNED_8(p, i) (((ulong)((p) + (i)) & 15) == 0)
-#define LOAD_8(p, i) (*(global const uint4 *)((ulong)((p) + (i)) & ~(ulong)15))
-// An operand of bytes as one of T.
-#define NUMBERS_IN(p) ((global const T *)(p))
-#define HALF_BITS(p, i) ((uint)((global const ushort *)(p))[i])
 // Sixteen bytes of an operand that is IN_EIGHTS, its `n` elements from i on, where it begins so that the device can; eight halves of it.
-#define ALIGNED_WIDE(p, n) (((ulong)(p) & 15) == 0)
 #define LOAD_WIDE(words, p, i, n) vstore4(*(global const uint4 *)((p) + (i)), 0, words);
 #if defined(NVIDIA_ASSEMBLY)  // where vloada_half8 is slow
 float4 unpack(uint2 v) {
@@ -157,12 +124,6 @@ float4 unpack(uint2 v) {
     }
 #define LOAD_FOUR_HALVES(v, p, i) v = vloada_half4(0, (p) + (i));
 #endif
-// An operand of U16 that is read two at a time, too, where it lies so. What is not there may bring anything.
-#define IN_TWOS(number, name)
-#define ALIGNED_2(p, i) (((ulong)((p) + (i)) & 3) == 0)
-#define LOAD_2(p, i, there) (there ? *(global const uint *)((p) + (i)) : 0u)
-#define LOAD_1(p, i, there) (there ? (p)[i] : 0)
-#define OR_ZEROS(v, ones, there) (v)  // they are, at once: a load under a condition costs nothing here
 // Four elements that lie so that the device can take them at once.
 #if !defined(HALF)
 #define FOUR_AT(p) (*(global const float4 *)(p))
@@ -171,9 +132,7 @@ float4 unpack(uint2 v) {
 #define FOUR_AT(p) vloada_half4(0, p)
 #define PUT_FOUR(p, v) vstorea_half4_rte(v, 0, p)
 #endif
-#define ALIGNED_4(p) (((ulong)(p) & (4 * sizeof(T) - 1)) == 0)
 // The result is stored in fours, too; the first `count` of four elements, at once where they lie so that the device can.
-#define IN_FOURS(number, name)
 void store_4(global T *p, ulong i, float4 v, int count) {
     int at_once = count >= 4 && ALIGNED_4(p + i);
     if (at_once) PUT_FOUR(p + i, v);
@@ -182,9 +141,6 @@ void store_4(global T *p, ulong i, float4 v, int count) {
     if (!at_once && count > 2) STORE(p, i + 2, v.z);
     if (!at_once && count > 3) STORE(p, i + 3, v.w);
 }
-#define STORE_4(p, i, v, count) store_4(p, i, v, count)
-// An operand that is read in fours, too; of the first `count` of four elements, what is not there may be anything.
-#define READ_IN_FOURS(number, name)
 float4 load_4(global const T *p, ulong i, int count) {
     if (count >= 4 && ALIGNED_4(p + i)) return FOUR_AT(p + i);
     float4 v = 0.0f;
@@ -194,9 +150,6 @@ float4 load_4(global const T *p, ulong i, int count) {
     if (count > 3) v.w = LOAD(p, i + 3);
     return v;
 }
-#define LOAD_4(v, p, i, count) v = load_4(p, i, count);
-#define LOAD_FOUR(p, i) FOUR_AT((p) + (i))
-#define LOAD_FOUR_BEHIND(p, i, n) FOUR_AT((p) + (i) + (n))
 // What an invocation of conv_direct makes: a vector of sixteen pixels that follow each other.
 #define MANY 16
 #define PLACE ulong  // what wraps at 32 bits costs PoCL an instruction at each use
