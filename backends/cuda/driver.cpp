@@ -56,15 +56,10 @@ bool Driver::open(std::string& why) {
         why = std::string("NVIDIA's driver library ") + kLibraryName + " does not open (" + reason + "); " + kLibraryAdvice;
         return false;
     }
-#define BP_CUDA_FIND(member, name, arguments)                                                                      \
-    member = reinterpret_cast<decltype(member)>(backend::find_function(library, name));                            \
-    if (member == nullptr) {                                                                                       \
-        why = std::string(kLibraryName) + " has no " name ": a driver of CUDA 12.0 or later is needed; update it"; \
-        return false;                                                                                              \
-    }
-    BP_CUDA_FUNCTIONS(BP_CUDA_FIND)
-#undef BP_CUDA_FIND
-    return true;
+    const char* missing = look_up(library);
+    if (missing != nullptr)
+        why = std::string(kLibraryName) + " has no " + missing + ": a driver of CUDA 12.0 or later is needed; update it";
+    return missing == nullptr;
 }
 
 std::string Driver::words(Result result) const {
