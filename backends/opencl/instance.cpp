@@ -186,14 +186,9 @@ std::string describe(const Functions& cl, PhysicalDevice& device) {
 }
 
 // GPUs before CPUs, whatever the order of the platforms.
-uint32_t rank_of(uint32_t kind) {
-    switch (kind) {
-        case BP_KIND_DISCRETE: return 0;
-        case BP_KIND_INTEGRATED: return 1;
-        case BP_KIND_ACCELERATOR: return 2;
-        case BP_KIND_CPU: return 3;
-        default: return 4;
-    }
+auto rank_of(uint32_t kind) {
+    constexpr uint32_t kOrder[] = {BP_KIND_DISCRETE, BP_KIND_INTEGRATED, BP_KIND_ACCELERATOR, BP_KIND_CPU};
+    return std::find(std::begin(kOrder), std::end(kOrder), kind) - std::begin(kOrder);
 }
 
 // Variables by which drivers leave devices out; empty: none is set.

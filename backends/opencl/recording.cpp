@@ -197,27 +197,25 @@ void Api::submit(Queue& queue, const Recording& recording, Waits waits, Timeline
 void Api::copy(Queue& queue, const Range& from, const Range& to, Waits waits, Timeline& timeline, uint64_t value) {
     const Functions& cl = queue.device.cl;
     const cl_command_queue handle = queue.handle.get();
-    const std::string attempted = "copy on " + queue.device.physical.name;
     const cl_mem into = to.block->memory.get();
     wait_first(queue, waits);
     if (from.block != nullptr) take_from_host(queue, *from.block);
     if (to.block->imported) take_from_host(queue, *to.block);
+    const uint8_t zero = 0;
+    cl_int result = CL_SUCCESS;
     if (from.block == nullptr) {
-        const uint8_t zero = 0;
-        check(cl.EnqueueFillBuffer(handle, into, &zero, 1, to.offset, to.bytes, 0, nullptr, nullptr), attempted);
-    } else if (from.block->mapped != nullptr && to.block->mapped == nullptr) {
-        check(cl.EnqueueWriteBuffer(handle, into, CL_FALSE, to.offset, to.bytes, from.block->mapped + from.offset, 0,
-                                    nullptr, nullptr),
-              attempted);
+        result = cl.EnqueueFillBuffer(handle, into, &zero, 1, to.offset, to.bytes, 0, nullptr, nullptr);
     } else if (to.block->mapped != nullptr) {
-        check(cl.EnqueueReadBuffer(handle, from.block->memory.get(), CL_FALSE, from.offset, to.bytes,
-                                   to.block->mapped + to.offset, 0, nullptr, nullptr),
-              attempted);
+        result = cl.EnqueueReadBuffer(handle, from.block->memory.get(), CL_FALSE, from.offset, to.bytes,
+                                      to.block->mapped + to.offset, 0, nullptr, nullptr);
+    } else if (from.block->mapped != nullptr) {
+        result = cl.EnqueueWriteBuffer(handle, into, CL_FALSE, to.offset, to.bytes, from.block->mapped + from.offset, 0,
+                                       nullptr, nullptr);
     } else {
-        check(cl.EnqueueCopyBuffer(handle, from.block->memory.get(), into, from.offset, to.offset, to.bytes, 0, nullptr,
-                                   nullptr),
-              attempted);
+        result = cl.EnqueueCopyBuffer(handle, from.block->memory.get(), into, from.offset, to.offset, to.bytes, 0, nullptr,
+                                      nullptr);
     }
+    check(result, "copy on " + queue.device.physical.name);
     give_to_host(queue, *to.block);
     signal(queue, timeline, value);
 }
