@@ -27,6 +27,7 @@
 #define ROUND_EVEN(x) rint(x)
 #define TOP_BIT(x) (31 - (int)clz(x))
 #define FUNCTION
+#define UNROLL_STEPS UNROLL
 // Loops whose unrolled form compilers for CPUs take up to a minute for, and run no faster.
 #if defined(SOFTWARE)
 #define UNROLL_ON_GPUS

@@ -53,6 +53,7 @@ layout(constant_id = 0) const uint LOCAL = 64;
 #define FUNCTION
 #define UNROLL [[unroll]]
 #define UNROLL_ON_GPUS UNROLL
+#define UNROLL_STEPS UNROLL
 // Element j of four; element i of an array of fours.
 #define PART(v, j) v[j]
 #define PUT_PART(array, i, v) array[(i) >> 2][(i) & 3u] = v
