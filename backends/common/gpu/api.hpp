@@ -8,7 +8,9 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -21,19 +23,14 @@
 
 namespace backplane::gpu {
 
-// What is known of a device without opening it; an Api's Physical derives from it.
-struct Facts {
+// What is known of a device without opening it; an Api's Physical derives from it. The host is told so; texts are kept here, and the place on the bus.
+struct Facts : bp_device_info {
+    Facts() : bp_device_info{} { queues = 1; }
+
     Abilities can;
-    uint32_t kind = BP_KIND_UNKNOWN;
-    uint32_t vendor = 0, units = 0;
-    uint32_t queues = 1, copy_queues = 0;  // that overlap in truth
-    uint64_t id = 0;
-    uint64_t memory_total = 0;
     std::string name, driver, features, warning;
     std::string memory_source;  // who says how much is free
     std::string build_options;  // of every kernel
-    uint8_t uuid[16] = {};
-    uint8_t luid[8] = {};
     uint32_t pci[4] = {};
     bool uuid_known = false, luid_known = false, pci_known = false;
     bool peers = false;        // open devices of the instance that say so copy from one another
@@ -49,8 +46,17 @@ struct KernelSource {
     const char* definitions;  // that make a variant of a text: " -DHALF"
 };
 
-// Changes when any kernel of an Api's table does.
-uint64_t hash_of(const KernelSource* kernels);
+// Changes when any kernel of an Api's table does: of megabytes, of which several kernels may have the same text, at each start of a process.
+inline uint64_t hash_of(const KernelSource* kernels) {
+    uint64_t hash = backend::hash_of("", 0);
+    std::set<const void*> seen;
+    for (const KernelSource& kernel : std::span(kernels, kKernelCount)) {
+        if (kernel.entry == nullptr) continue;
+        hash = backend::hash_of(kernel.definitions, std::strlen(kernel.definitions), hash);
+        if (seen.insert(kernel.code).second) hash = backend::hash_of_words(kernel.code, kernel.bytes, hash);
+    }
+    return hash;
+}
 
 // By what is known of the devices; those of the same make and without a known place are told apart by their order.
 template <typename Physical>

@@ -9,7 +9,6 @@
 #include "common/gpu/ops/attention.hpp"
 #include "common/gpu/ops/blocks.hpp"
 #include "common/gpu/ops/conv_windows.hpp"
-#include "common/query.hpp"
 #include "common/recurrent.hpp"
 #include "common/states.hpp"
 #include "common/workspace.hpp"
@@ -61,11 +60,6 @@ Plan make_plan(const bp_graph* graph, const bp_compile& how, const Abilities& ca
     backend::place_values(plan, plan.dispatches, plan.residents, can.storage_alignment);
     backend::check_workspace(plan.workspace_bytes, how);
     return plan;
-}
-
-void answer_query(const bp_graph* graph, const bp_array* answers, const Abilities& can) {
-    backend::answer_query<Plan>(graph, *answers,
-                                [&](const Plan& plan, const Node& node) { return check_node(plan, node, can); });
 }
 
 std::string summary_of(const Plan& plan, const std::string& backend) {

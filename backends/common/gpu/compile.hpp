@@ -17,16 +17,12 @@ using backend::kFirstSlot;
 using backend::kResident;
 using backend::kWorkspace;
 
-inline constexpr uint32_t kMostOperands = 9;  // of a kernel
-inline constexpr uint32_t kParameterWords =
-    128;  // of a dispatch, as kernels read them from memory; by value they are PARAMETER_WORDS
+inline constexpr uint32_t kMostOperands = 9;      // of a kernel
+inline constexpr uint32_t kParameterWords = 128;  // of a dispatch, in memory; by value they are PARAMETER_WORDS
 
 // All passes. Throws Failure: BP_UNSUPPORTED names the node and why; BP_NO_DEVICE_MEMORY when workspace_limit does not suffice;
 // BP_CANCELLED when the flag is raised.
 Plan make_plan(const bp_graph* graph, const bp_compile& how, const Abilities& can);
-
-// Answers for each node whether the device does it.
-void answer_query(const bp_graph* graph, const bp_array* answers, const Abilities& can);
 
 // "vulkan, 12 dispatches", a line for each weight that is packed, and for each dispatch.
 std::string summary_of(const Plan& plan, const std::string& backend);

@@ -8,9 +8,11 @@
 
 #include "common/gpu/compile.hpp"
 #include "common/gpu/kernel_store.hpp"
+#include "common/gpu/lowering.hpp"
 #include "common/gpu/parallel.hpp"
 #include "common/gpu/staging.hpp"
 #include "common/host.hpp"
+#include "common/query.hpp"
 #include "common/requests.hpp"
 #include "kernels_generated.h"
 
@@ -168,12 +170,14 @@ public:
         kernels->remember_those_that_ran();
         if (outcome == BP_CANCELLED) throw sdk::Failure(BP_CANCELLED, "run was cancelled");
     }
-    // Work of nothing: reached when all before it on the queue, and what the ticket waits for, has ended.
-    uint64_t submit_nothing(const Ticket<A>& ticket) {
+    // Behind what the ticket waits for; returns the queue's value.
+    static uint64_t submit(const Ticket<A>& ticket, const typename A::Recording& recording) {
         return ticket.queue->submit([&](auto& queue, auto& timeline, uint64_t value) {
-            A::submit(queue, *nothing_, waits_of(ticket), timeline, value);
+            A::submit(queue, recording, waits_of(ticket), timeline, value);
         });
     }
+    // Work of nothing: reached when all before it on the queue, and what the ticket waits for, has ended.
+    uint64_t submit_nothing(const Ticket<A>& ticket) { return submit(ticket, *nothing_); }
 
     // Heap 0 is the device's own memory, heap 1 pinned memory of the host.
     [[nodiscard]] std::vector<bp_heap> heaps() const {
@@ -192,7 +196,10 @@ public:
         own.alignment = pinned.alignment = can_.storage_alignment;
         return {own, pinned};
     }
-    void query(const bp_graph& graph, const bp_array& answers) const { answer_query(&graph, &answers, can_); }
+    void query(const bp_graph& graph, const bp_array& answers) const {
+        backend::answer_query<Plan>(&graph, answers,
+                                    [&](const Plan& p, const Node& node) { return check_node(p, node, can_); });
+    }
     std::unique_ptr<HeldBuffer<A>> create(uint32_t heap, uint64_t size) {
         if (heap > 1)
             backend::invalid(std::string("buffer_create: devices of ") + A::kName +

@@ -1,17 +1,20 @@
 // What a driver made of the kernels of a device, each made once, several at a time.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
+#include "common/cancel.hpp"
+#include "common/gpu/parallel.hpp"
 #include "common/gpu/plan.hpp"
-#include "common/host.hpp"
 #include "kernels_generated.h"
 
 namespace backplane::gpu {
@@ -60,7 +63,24 @@ private:
 
 // build() of every kernel of these dispatches, several at a time: drivers take up to a second for one, on one core. What fails is left to
 // whoever asks for it next; nothing new is begun once `cancel` is raised.
-void build_ahead(const std::vector<const Dispatch*>& dispatches, const backend::Host& host, const volatile uint32_t* cancel,
-                 const std::function<void(const Dispatch&)>& build);
+inline void build_ahead(const std::vector<const Dispatch*>& dispatches, const backend::Host& host,
+                        const volatile uint32_t* cancel, const std::function<void(const Dispatch&)>& build) {
+    constexpr size_t kMostBuilders = 8;  // more at once gain nothing: the longest kernel is what is waited for
+    std::vector<const Dispatch*> jobs;
+    std::set<std::pair<uint32_t, std::vector<uint32_t>>> seen;
+    for (const Dispatch* d : dispatches)
+        if (d->kernel != kNoKernel && seen.emplace(d->kernel, d->constants).second) jobs.push_back(d);
+    const size_t builders = std::min({jobs.size(), kMostBuilders, size_t{std::thread::hardware_concurrency()}});
+    if (builders < 2) return;
+    std::atomic<size_t> next{0};
+    in_parallel(host, static_cast<uint32_t>(builders), [&](uint32_t) {
+        for (size_t i = next++; i < jobs.size() && !backend::raised(cancel); i = next++) {
+            try {
+                build(*jobs[i]);
+            } catch (...) {  // NOLINT(bugprone-empty-catch): it fails again for whoever needs it, in order
+            }
+        }
+    });
+}
 
 }  // namespace backplane::gpu

@@ -1,7 +1,6 @@
 // A backend of an Api as the classes of backend::ModuleTable.
 #pragma once
 
-#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -35,21 +34,15 @@ public:
     std::string why() { return instance().why(); }
     bp_device_info info(uint32_t index) {
         const typename A::Physical& d = instance().devices()[index];
-        bp_device_info info{};
-        info.kind = d.kind;
-        info.id = d.id;
+        bp_device_info info = d;
         info.name = d.name.c_str();
         info.driver = d.driver.c_str();
         info.identity_known = (d.uuid_known ? uint32_t{BP_ID_UUID} : 0U) | (d.pci_known ? uint32_t{BP_ID_PCI} : 0U) |
                               (d.luid_known ? uint32_t{BP_ID_LUID} : 0U);
-        info.vendor = d.vendor;
-        std::copy_n(d.uuid, 16, info.uuid);
-        std::copy_n(d.luid, 8, info.luid);
         info.pci_domain = d.pci[0], info.pci_bus = d.pci[1], info.pci_device = d.pci[2], info.pci_function = d.pci[3];
         info.fingerprint[0] = d.fingerprint, info.fingerprint[1] = hash_of(A::kernels());
         info.capabilities = BP_CAN_ASYNC | (d.can.import ? uint32_t{BP_CAN_IMPORT_HOST} : 0U) |
                             (d.can.unified ? uint32_t{BP_CAN_MAP} : 0U) | (d.peers ? uint32_t{BP_CAN_PEER} : 0U);
-        info.memory_total = d.memory_total;
         info.memory_free = instance().free_bytes(d);
         info.memory_source = d.memory_source.c_str();
         info.max_buffer = d.can.most_allocation;
@@ -57,11 +50,8 @@ public:
         if (d.can.halves) info.dtypes |= 1U << BP_F16;
         if (d.can.bytes) info.dtypes |= 1U << BP_BF16 | backplane::ops::kBlocks;
         if (d.can.longs) info.dtypes |= 1U << BP_I64;
-        info.units = d.units;
         info.features = d.features.c_str();
         info.warning = d.warning.empty() ? nullptr : d.warning.c_str();
-        info.queues = d.queues;
-        info.copy_queues = d.copy_queues;
         return info;
     }
     std::unique_ptr<Device> open(uint64_t id) {

@@ -6,8 +6,8 @@
 
 #include "backplane/bench.h"
 #include "backplane/sdk.hpp"
+#include "common/gpu/device.hpp"
 #include "common/gpu/kernel_words.hpp"
-#include "common/gpu/program.hpp"
 
 namespace backplane::gpu {
 
@@ -31,21 +31,22 @@ private:
         const std::vector<std::byte> piece(kPieceBytes, std::byte{1});
         for (uint64_t at = 0; at < bytes; at += piece.size())
             device.fill(*in, at, piece.data(), std::min<uint64_t>(piece.size(), bytes - at));
-        Plan plan;  // whose values are bound by their numbers
-        plan[plan.temporary(BP_U8, {static_cast<int64_t>(bytes)})].base = 0;
-        plan[plan.temporary(BP_U8, {256})].base = 1;
-        Dispatch& d = plan.dispatches.emplace_back();
-        d.kernel = kKernel_peak;
-        d.constants = {128, static_cast<uint32_t>(what)};
-        d.operands = {{0, 16, false}, {1, 4, true}};
-        d.parameters = words_of(PeakParameters{rounds});
-        d.groups[0] = groups;
-        Program<A> program(device, std::move(plan));
+        const std::vector<uint32_t> words = words_of(PeakParameters{rounds});
+        const auto told = device.memory->hold(kParameterWords * sizeof(uint32_t), device);
+        device.fill(*told, 0, reinterpret_cast<const std::byte*>(words.data()), words.size() * sizeof(uint32_t));
+        Range<typename A::Block> ranges[] = {in->range(0, bytes), out->range(0, 256)};
+        ranges[0].element = 16;
+        auto recording = A::begin(*device.api, 1);
+        A::dispatch(recording, device.kernels->get(kKernel_peak, {128, static_cast<uint32_t>(what)}), ranges, words,
+                    told->range(0, told->size), {{groups, 1, 1}, 128});
+        A::end(recording);
+        A::built(*device.api);
         double best = 1e9;
         const auto begin = Clock::now();
         for (int i = 0; i < 20 && (i < 2 || Clock::now() - begin < std::chrono::milliseconds(100)); ++i) {
+            const Ticket<A> ticket = device.admit(0, device.physical.queues, {}, {});
             const auto start = Clock::now();
-            program.run({{*in, 0}, {*out, 0}});
+            device.complete(ticket, device.submit(ticket, recording));
             best = std::min(best, std::chrono::duration<double>(Clock::now() - start).count());
         }
         return best;

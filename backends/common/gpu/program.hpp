@@ -27,11 +27,6 @@ public:
         } while (!plan_only_ && !build_kernels(how.cancel));
         make(start);
     }
-    // Of a plan that was made: its slots are bound by their order.
-    Program(Device<A>& device, Plan plan) : device_(device), plan_(std::move(plan)) {
-        build_kernels(nullptr);
-        make(std::chrono::steady_clock::now());
-    }
     ~Program() {
         for (const auto& recording : recordings_) settle(*recording);
     }
@@ -61,11 +56,6 @@ public:
         device_.count_run();
         const auto [value, outcome] = submit(ticket, recorded, run.cancel);
         device_.complete(ticket, value, outcome, run.cancel);
-    }
-    // The same for places of a plan of one's own; returns when it is done.
-    void run(Places places) {
-        const Ticket<A> ticket = device_.admit(0, device_.physical.queues, {}, {});
-        device_.complete(ticket, submit(ticket, recorded_for(std::move(places)), nullptr).first);
     }
 
     // As bp_module_api.pack. [queue]
@@ -347,9 +337,7 @@ void Program<A>::pack(uint32_t index, const bp_copy& copy) {
                 parameters_of(plan_.dispatches.size() + plan_.once.size() + index), extent_of(slot.pack));
     A::end(*recording);
     if (from.buffer == nullptr) device_.upload(ticket, *staged, 0, from.host, slot.plain_bytes);
-    const uint64_t value = ticket.queue->submit([&](auto& queue, auto& timeline, uint64_t next) {
-        A::submit(queue, *recording, Device<A>::waits_of(ticket), timeline, next);
-    });
+    const uint64_t value = Device<A>::submit(ticket, *recording);
     ticket.queue->defer({value, nullptr, nullptr, 0, [staged, recording] {}});
     device_.complete(ticket, value);
 }

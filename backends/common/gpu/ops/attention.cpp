@@ -18,7 +18,7 @@ ValueId read_mask(Lowering& to, const Node& node) {
     const ValueId mask = node.input(3);
     if (mask == kNone || to[mask].dtype == BP_BOOL || to[mask].dtype == to[node.inputs[0]].dtype) return mask;
     const ValueId made = to.plan.temporary(to[node.inputs[0]].dtype, std::vector<int64_t>(to[mask].dim));
-    cast::add_cast(to, mask, made);
+    moves::add_cast(to, mask, made);
     return made;
 }
 

@@ -10,11 +10,6 @@ namespace backplane::gpu::ops::matmul {
 
 namespace {
 
-uint32_t kernel_for(const Lowering& to, const Node& node, bool few) {
-    if (is_block(to[node.inputs[1]].dtype)) return few ? kKernel_matvec_f32_by_blocks : kKernel_matmul_f32_by_blocks;
-    return variant(few ? kKernel_matvec_f32 : kKernel_matmul_f32, to, node);
-}
-
 constexpr int64_t kFewRows = 8;     // more make more of the tiles' kernel
 constexpr int64_t kMostRows = 128;  // or go by so many at a time, each of which reads the weights anew, out of a cache
 constexpr uint32_t kColumns = 4;    // of a workgroup of matvec
@@ -245,7 +240,8 @@ void lower(Lowering& to, const Node& node) {
     d.label = "MatMul " + a.text() + " by " + b.text() + epilogue_text(node);
     d.kernel = whole.rows != 0 ? kKernel_matmul_workgroup_f16
                : matrices      ? kKernel_matmul_matrix_f16
-                               : kernel_for(to, node, few);
+               : blocks        ? (few ? kKernel_matvec_f32_by_blocks : kKernel_matmul_f32_by_blocks)
+                               : variant(few ? kKernel_matvec_f32 : kKernel_matmul_f32, to, node);
     if (group.columns != 0) {
         d.kernel = kKernel_matmul_warpgroup_f16;
         d.label += ", matrix units of warpgroups";

@@ -12,9 +12,7 @@ namespace backplane::gpu::ops::moves {
 // Elements of a loop nest of these extents, by the strides of each view.
 void add_copy(Lowering& to, const std::string& label, const std::vector<int64_t>& size, const backend::StridedView& from,
               const backend::StridedView& into);
+// To the type of `out`.
+void add_cast(Lowering& to, ValueId in, ValueId out);
 
 }  // namespace backplane::gpu::ops::moves
-
-namespace backplane::gpu::ops::cast {
-void add_cast(Lowering& to, ValueId in, ValueId out);
-}

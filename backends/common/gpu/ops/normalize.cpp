@@ -1,4 +1,4 @@
-// LayerNorm, RMSNormalization, GroupNorm, InstanceNorm and BatchNorm.
+// LayerNorm, RMSNormalization, GroupNorm, InstanceNorm, BatchNorm, Softmax and LogSoftmax.
 #include "common/gpu/ops/table.hpp"
 #include "common/reduction.hpp"
 
@@ -53,12 +53,26 @@ void lower_batch_norm(Lowering& to, const Node& node) {
                                 .epsilon = static_cast<float>(node.as<backplane::ops::BatchNormAttributes>().epsilon)});
 }
 
+void lower_softmax(Lowering& to, const Node& node) {
+    const Value& in = to[node.inputs[0]];
+    const auto axis = static_cast<size_t>(node.as<backplane::ops::SoftmaxAttributes>().axis);
+    const int64_t n = in.dim[axis];
+    to.rows(step_label(to, node), variant_for_type(kKernel_softmax_f32, in.dtype), static_cast<uint64_t>(in.elements() / n),
+            n >= 128 ? 128 : 32, {to.reads(node.inputs[0]), to.writes(node.output)},
+            words_of(SoftmaxParameters{.rows = word(in.elements() / n),
+                                       .n = word(n),
+                                       .stride = word(strides_of(in)[axis]),
+                                       .logarithm = node.op == BP_OP_log_softmax ? 1U : 0U}));
+}
+
 constexpr OpLowering table[] = {
     {BP_OP_layer_norm, Types::computes, 0, nullptr, lower_rows},
     {BP_OP_rms_norm, Types::computes, 0, nullptr, lower_rows},
     {BP_OP_group_norm, Types::computes, 0, nullptr, lower_group_norm},
     {BP_OP_instance_norm, Types::computes, 0, nullptr, lower_group_norm},
     {BP_OP_batch_norm, Types::computes, 0, nullptr, lower_batch_norm},
+    {BP_OP_softmax, Types::computes, 0, nullptr, lower_softmax},
+    {BP_OP_log_softmax, Types::computes, 0, nullptr, lower_softmax},
 };
 
 }  // namespace
