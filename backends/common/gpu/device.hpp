@@ -324,7 +324,7 @@ bp_code Device<A>::wait(Fence<A>& fence, uint64_t value, uint64_t nanoseconds) {
     } catch (const sdk::Failure&) {  // NOLINT(bugprone-empty-catch): it is lost, as is said next
     }
     queue->drop(at);
-    fence.fail(value, BP_DEVICE_LOST);
+    fence.lose(value);
     return BP_DEVICE_LOST;
 }
 

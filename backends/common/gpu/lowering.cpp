@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/gpu/ops/blocks.hpp"
+#include "common/gpu/ops/table.hpp"
 #include "common/hash.hpp"
 #include "common/op_rows.hpp"
 #include "common/shape_rules.hpp"
@@ -77,6 +78,11 @@ std::vector<Operand> Lowering::operands_of(const Node& node) const {
     for (const ValueId in : node.inputs) all.push_back(reads(in));
     all.push_back(writes(node.output));
     return all;
+}
+
+const OpLowering* find_lowering(uint32_t op) {
+    static const backend::OpRows<OpLowering> all({BP_OP_FAMILIES});
+    return all.find(op);
 }
 
 Verdict check_node(const Plan& plan, const Node& node, const Abilities& can) {

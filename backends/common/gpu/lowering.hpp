@@ -91,7 +91,7 @@ struct OpLowering {
 // Has maps lie in bundles where all that make and read them take them so (Value::bundled).
 void choose_bundles(Lowering& to);
 
-// The lowering of an op; null: this backend does not do it. The table is in ops/table.cpp.
+// The lowering of an op; null: this backend does not do it. The rows are in ops/.
 const OpLowering* find_lowering(uint32_t op);
 // Everything that must hold before a node is lowered: an op we know, element types the device has, then the op's own check.
 Verdict check_node(const Plan& plan, const Node& node, const Abilities& can);

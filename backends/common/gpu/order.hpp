@@ -7,7 +7,6 @@
 #include <cstring>
 #include <deque>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -17,6 +16,7 @@
 #include "common/cancel.hpp"
 #include "common/gpu/api.hpp"
 #include "common/gpu/parallel.hpp"
+#include "common/timeline.hpp"
 
 namespace backplane::gpu {
 
@@ -38,9 +38,10 @@ template <typename A>
 class Queue {
 public:
     // `looks`: a wait first asks the timeline, as long as short work takes; not where the host's cores are what does the work.
-    Queue(typename A::Device& device, const backend::Host& host, uint32_t index, bool looks)
-        : api_(device.queues[index]), host_(host), timeline_(A::timeline(device, api_)), looks_(looks) {}
+    Queue(typename A::Device& device, const backend::Host& host, uint32_t which, bool looks)
+        : index(which), api_(device.queues[which]), host_(host), timeline_(A::timeline(device, api_)), looks_(looks) {}
 
+    const uint32_t index;  // of the device
     typename A::Timeline& timeline() { return *timeline_; }
     // Of the last that was submitted.
     [[nodiscard]] uint64_t last() const { return last_; }
@@ -168,45 +169,40 @@ public:
 
     // Throws Failure(BP_INVALID) when `value` cannot be signalled next, by this queue.
     void check_next(const Queue<A>& queue, uint64_t value) const {
-        const std::lock_guard lock(mutex_);
-        if (queue_ != nullptr && queue_ != &queue)
-            throw sdk::Failure(BP_INVALID, "signal: the fence counts the work of another queue; make one for each queue");
-        if (value <= last_)
-            throw sdk::Failure(BP_INVALID, "signal: the value " + std::to_string(value) + " does not come after " +
-                                               std::to_string(last_) + ", the fence's last");
+        const std::lock_guard lock(ends_->mutex);
+        ends_->values.check_signal("signal", queue.index, value);
     }
     // `value` is reached when the queue reaches `at`; with a flag, as cancelled if the flag was raised by then.
     void signal(Queue<A>& queue, uint64_t value, uint64_t at, bp_code outcome, const volatile uint32_t* cancel) {
-        const std::lock_guard lock(mutex_);
+        if (outcome != BP_OK || cancel != nullptr)
+            expect(queue, value, at, [=] { return outcome == BP_OK && backend::raised(cancel) ? BP_CANCELLED : outcome; });
+        const std::lock_guard lock(ends_->mutex);
+        ends_->values.submit(queue.index, value);
         queue_ = &queue;
-        last_ = value;
-        if (outcome != BP_OK) failed_->set(value, outcome);
-        if (outcome == BP_OK && cancel != nullptr)
-            queue.defer({at, nullptr, nullptr, 0, [failed = failed_, value, cancel] {
-                             if (backend::raised(cancel)) failed->set(value, BP_CANCELLED);
-                         }});
         // What is reached needs no place of its own any more.
         while (points_.size() > 1 && points_[1].at <= queue.seen()) points_.pop_front();
         points_.push_back({value, at});
     }
-    // `value`, which was signalled, comes to BP_UNSUPPORTED if `broken` says so when the queue has reached `at`.
-    void expect(Queue<A>& queue, uint64_t value, uint64_t at, std::function<bool()> broken) {
-        queue.defer({at, nullptr, nullptr, 0, [failed = failed_, value, broken = std::move(broken)] {
-                         if (broken()) failed->set(value, BP_UNSUPPORTED);
+    // `value`, which is about to be signalled or was, comes to what `outcome` says when the queue has reached `at`.
+    void expect(Queue<A>& queue, uint64_t value, uint64_t at, std::function<bp_code()> outcome) {
+        queue.defer({at, nullptr, nullptr, 0, [ends = ends_, value, outcome = std::move(outcome)] {
+                         if (const bp_code code = outcome(); code != BP_OK) ends->fail(value, code);
                      }});
     }
     // Where a value is reached; the queue is null for what is always. Throws Failure(BP_INVALID) for a value that was never submitted.
     std::pair<Queue<A>*, uint64_t> find(uint64_t value) const {
-        const std::lock_guard lock(mutex_);
-        if (value > last_)
-            throw sdk::Failure(BP_INVALID, "wait: no call has signalled the value " + std::to_string(value) +
-                                               " of the fence yet; its last is " + std::to_string(last_));
+        const std::lock_guard lock(ends_->mutex);
+        ends_->values.check_submitted("wait", value);
         if (value == 0) return {nullptr, 0};
         return {queue_, of(value).at};
     }
     // BP_OK, or how the work failed that reaches this value.
-    [[nodiscard]] bp_code outcome(uint64_t value) const { return failed_->get(value); }
-    void fail(uint64_t value, bp_code code) { failed_->set(value, code); }
+    [[nodiscard]] bp_code outcome(uint64_t value) const {
+        const std::lock_guard lock(ends_->mutex);
+        return ends_->values.outcome(value).code;
+    }
+    // The device is lost, and what `value` was to say, with all that comes after.
+    void lose(uint64_t value) { ends_->fail(value, BP_DEVICE_LOST); }
     // The largest value that is reached. What was deferred until then is done. Throws Failure(BP_DEVICE_LOST).
     uint64_t read() {
         device_->check_lost();
@@ -215,7 +211,7 @@ public:
         queue->idle();
         const uint64_t reached = queue->seen();
         queue->finish();
-        const std::lock_guard lock(mutex_);
+        const std::lock_guard lock(ends_->mutex);
         for (const Point& p : points_)
             if (p.at <= reached) read_ = std::max(read_, p.value);
         return read_;
@@ -227,25 +223,17 @@ private:
     struct Point {
         uint64_t value = 0, at = 0;  // of the fence, of the queue's timeline
     };
-    // What became of values that did not end well. It outlives the fence where the queue still has to look at a flag.
-    class Failed {
-    public:
-        void set(uint64_t value, bp_code code) {
-            const std::lock_guard lock(mutex_);
-            codes_[value] = code;
-            if (code == BP_DEVICE_LOST) lost_from_ = std::min(lost_from_, value);
-        }
-        bp_code get(uint64_t value) const {
-            const std::lock_guard lock(mutex_);
-            if (value >= lost_from_) return BP_DEVICE_LOST;
-            const auto found = codes_.find(value);
-            return found != codes_.end() ? found->second : BP_OK;
-        }
+    // What became of values. It outlives the fence where the queue still has to look at a flag.
+    struct Ends {
+        std::mutex mutex;
+        backend::Timeline values;  // of those that are reached: what does not end well, and what is before it
 
-    private:
-        mutable std::mutex mutex_;
-        std::map<uint64_t, bp_code> codes_;
-        uint64_t lost_from_ = UINT64_MAX;  // nothing that comes after what was lost did better
+        void fail(uint64_t value, bp_code code) {
+            const std::lock_guard lock(mutex);
+            values.reach(value - 1);
+            values.reach(value, {code, {}});
+            if (code == BP_DEVICE_LOST) values.end({code, {}});
+        }
     };
 
     [[nodiscard]] const Point& of(uint64_t value) const {
@@ -253,11 +241,10 @@ private:
     }
 
     Device<A>* device_;
-    mutable std::mutex mutex_;
+    const std::shared_ptr<Ends> ends_ = std::make_shared<Ends>();
     std::atomic<Queue<A>*> queue_ = nullptr;  // of the first signal
     std::deque<Point> points_;                // values that grow
-    std::shared_ptr<Failed> failed_ = std::make_shared<Failed>();
-    uint64_t last_ = 0, read_ = 0;
+    uint64_t read_ = 0;
 };
 
 }  // namespace backplane::gpu

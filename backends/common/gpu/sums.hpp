@@ -107,9 +107,10 @@ private:
             for (size_t i = 0; i < all.size(); ++i) {
                 const Ticket<A>& ticket = all[i].ticket;
                 all[i].device->complete(ticket, all[i].part.value);
-                ticket.fence->expect(
-                    *ticket.queue, ticket.value, all[i].part.value,
-                    [timeline = handed[i].timeline, value = all[i].part.value] { return A::broke(*timeline, value); });
+                ticket.fence->expect(*ticket.queue, ticket.value, all[i].part.value,
+                                     [timeline = handed[i].timeline, value = all[i].part.value] {
+                                         return A::broke(*timeline, value) ? BP_UNSUPPORTED : BP_OK;
+                                     });
                 if (!handed[i].lost.empty()) all[i].device->lose(handed[i].lost);
             }
         });

@@ -1,4 +1,6 @@
 // LayerNorm, RMSNormalization, GroupNorm, InstanceNorm, BatchNorm, Softmax and LogSoftmax.
+#include <algorithm>
+
 #include "common/gpu/ops/table.hpp"
 #include "common/reduction.hpp"
 
@@ -35,7 +37,7 @@ int64_t pixels_of(const Value& value) { return strides_of(value)[1]; }
 void lower_group_norm(Lowering& to, const Node& node) {
     const Value& in = to[node.inputs[0]];
     const auto how = backend::groups_of(node, in.dim[1]);
-    const int64_t channels = in.dim[1] / how.groups;
+    const int64_t channels = in.dim[1] / std::max<int64_t>(1, how.groups);
     add_rows(to, node,
              {.n = word(channels * pixels_of(in)),
               .epsilon = static_cast<float>(how.epsilon),

@@ -11,7 +11,9 @@ using OpFamily = std::span<const OpLowering>;
 #include "gpu_op_families.h"
 
 // The variant of a moving kernel for elements of `bytes`: `first` is the one for 1.
-uint32_t variant_for(uint32_t first, uint32_t bytes);
+inline uint32_t variant_for(uint32_t first, uint32_t bytes) {
+    return first + (bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : 3);
+}
 // The variant for f32, or the one behind it for f16.
 inline uint32_t variant_for_type(uint32_t f32, uint32_t dtype) { return f32 + (dtype == BP_F16 ? 1 : 0); }
 // Of four that stand together: for f32, f16, i32 and i64.
