@@ -2,11 +2,9 @@
 
 namespace backplane::opencl {
 
-namespace {
-
 #define BP_CL(name, ...) \
     { name, #name __VA_OPT__(, ) __VA_ARGS__ }
-constexpr gpu::Answer kAnswers[] = {
+constexpr gpu::Answer kKnown[] = {
     BP_CL(CL_DEVICE_NOT_FOUND),
     BP_CL(CL_DEVICE_NOT_AVAILABLE, BP_DEVICE_LOST),
     BP_CL(CL_COMPILER_NOT_AVAILABLE, BP_UNSUPPORTED),
@@ -43,16 +41,6 @@ constexpr gpu::Answer kAnswers[] = {
 };
 #undef BP_CL
 
-}  // namespace
-
-std::string name_of(cl_int result) {
-    const char* name = gpu::answer_of(kAnswers, result).name;
-    return name != nullptr ? name : "OpenCL error " + std::to_string(static_cast<int>(result));
-}
-
-void check(cl_int result, const std::string& attempted) {
-    if (result == CL_SUCCESS) return;
-    throw gpu::failure_of(gpu::answer_of(kAnswers, result).code, attempted, name_of(result), result);
-}
+constinit const gpu::Answers kAnswers{"OpenCL error ", kKnown};
 
 }  // namespace backplane::opencl

@@ -59,9 +59,10 @@ struct Functions {
 };
 
 // "CL_OUT_OF_RESOURCES", or the number.
-std::string name_of(cl_int result);
+extern const gpu::Answers kAnswers;
+inline std::string name_of(cl_int result) { return kAnswers.name(result); }
 // Throws Failure with the code that an answer stands for, unless it is CL_SUCCESS. `attempted`: "allocate 64 MiB on PoCL".
-void check(cl_int result, const std::string& attempted);
+inline void check(cl_int result, const std::string& attempted) { kAnswers.check(result, attempted); }
 
 // What is answered with a text: ask(size, text, &size) is one of OpenCL's questions. "": it has no answer.
 template <typename Ask>

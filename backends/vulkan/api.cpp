@@ -2,11 +2,9 @@
 
 namespace backplane::vulkan {
 
-namespace {
-
 #define BP_VK(name, ...) \
     { name, #name __VA_OPT__(, ) __VA_ARGS__ }
-constexpr gpu::Answer kAnswers[] = {
+constexpr gpu::Answer kKnown[] = {
     BP_VK(VK_NOT_READY),
     BP_VK(VK_TIMEOUT, BP_TIMEOUT),
     BP_VK(VK_INCOMPLETE),
@@ -26,16 +24,6 @@ constexpr gpu::Answer kAnswers[] = {
 };
 #undef BP_VK
 
-}  // namespace
-
-std::string name_of(VkResult result) {
-    const char* name = gpu::answer_of(kAnswers, result).name;
-    return name != nullptr ? name : "VkResult " + std::to_string(static_cast<int>(result));
-}
-
-void check(VkResult result, const std::string& attempted) {
-    if (result == VK_SUCCESS) return;
-    throw gpu::failure_of(gpu::answer_of(kAnswers, result).code, attempted, name_of(result), result);
-}
+constinit const gpu::Answers kAnswers{"VkResult ", kKnown};
 
 }  // namespace backplane::vulkan

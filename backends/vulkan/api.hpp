@@ -104,9 +104,9 @@ template <typename T>
 using Owned = gpu::Owned<T, Destroy<T>>;
 
 // "VK_ERROR_DEVICE_LOST", or the number.
-std::string name_of(VkResult result);
-
+extern const gpu::Answers kAnswers;
+inline std::string name_of(VkResult result) { return kAnswers.name(result); }
 // Throws Failure with the code that a result stands for, unless it is VK_SUCCESS. `attempted`: "allocate 64 MiB on llvmpipe".
-void check(VkResult result, const std::string& attempted);
+inline void check(VkResult result, const std::string& attempted) { kAnswers.check(result, attempted); }
 
 }  // namespace backplane::vulkan

@@ -13,6 +13,7 @@ constexpr VkMemoryPropertyFlags kHost = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK
 constexpr uint64_t kFew = uint64_t{16} << 20;  // a stretch that small buffers share
 
 // `few` bytes of the device's: where the host may write them, if that is all of its memory and no window that many programs share.
+// UINT32_MAX: there is none.
 uint32_t type_for(const Device& device, uint32_t allowed, gpu::Placement placement, bool few) {
     constexpr VkMemoryPropertyFlags local = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
     constexpr VkMemoryPropertyFlags cached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
@@ -37,9 +38,6 @@ uint32_t type_for(const Device& device, uint32_t allowed, gpu::Placement placeme
             best = i;
         }
     }
-    if (best == UINT32_MAX)
-        throw sdk::Failure(BP_NO_DEVICE_MEMORY, "allocate memory on " + device.physical.name +
-                                                    ": the driver has no memory type for it; use another device");
     return best;
 }
 
@@ -83,6 +81,8 @@ Block Api::allocate(Device& device, uint64_t bytes, gpu::Placement placement) {
     allocate.pNext = flags_for(device);
     allocate.allocationSize = needs.size;
     allocate.memoryTypeIndex = type_for(device, needs.memoryTypeBits, placement, few);
+    if (allocate.memoryTypeIndex == UINT32_MAX)
+        throw sdk::Failure(BP_NO_DEVICE_MEMORY, attempted + ": the driver has no memory type for it; use another device");
     block.memory = device.make<VkDeviceMemory>(device.vk.AllocateMemory, allocate, device.vk.FreeMemory, attempted);
     check(device.vk.BindBufferMemory(device.handle, block.buffer.get(), block.memory.get(), 0), attempted);
     look_up_address(device, block);
@@ -113,12 +113,6 @@ Block Api::import(Device& device, void* memory, uint64_t bytes) {
     block.buffer = make_buffer(device, bytes, &external, "import host memory on " + device.physical.name);
     VkMemoryRequirements needs{};
     device.vk.GetBufferMemoryRequirements(device.handle, block.buffer.get(), &needs);
-    const VkPhysicalDeviceMemoryProperties& types = device.physical.memory;
-    const uint32_t allowed = properties.memoryTypeBits & needs.memoryTypeBits;
-    uint32_t index = 0;
-    while (index < types.memoryTypeCount &&
-           ((allowed >> index & 1) == 0 || (types.memoryTypes[index].propertyFlags & kHost) != kHost))
-        ++index;
     VkImportMemoryHostPointerInfoEXT pointer{VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT};
     pointer.pNext = flags_for(device);
     pointer.handleType = type;
@@ -126,10 +120,11 @@ Block Api::import(Device& device, void* memory, uint64_t bytes) {
     VkMemoryAllocateInfo allocate{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
     allocate.pNext = &pointer;
     allocate.allocationSize = bytes;
-    allocate.memoryTypeIndex = index;
+    allocate.memoryTypeIndex =
+        type_for(device, properties.memoryTypeBits & needs.memoryTypeBits, gpu::Placement::pinned, false);
     VkDeviceMemory made = VK_NULL_HANDLE;
     VkResult result = VK_ERROR_INVALID_EXTERNAL_HANDLE;
-    if (index < types.memoryTypeCount && needs.size <= bytes)
+    if (allocate.memoryTypeIndex != UINT32_MAX && needs.size <= bytes)
         result = device.vk.AllocateMemory(device.handle, &allocate, nullptr, &made);
     block.memory = {made, {device.handle, device.vk.FreeMemory}};
     if (result == VK_SUCCESS) result = device.vk.BindBufferMemory(device.handle, block.buffer.get(), block.memory.get(), 0);

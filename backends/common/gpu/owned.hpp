@@ -25,11 +25,24 @@ struct Answer {
     const char* name;
     bp_code code = BP_INTERNAL;
 };
-inline Answer answer_of(std::span<const Answer> known, int number) {
-    for (const Answer& answer : known)
-        if (answer.number == number) return answer;
-    return {number, nullptr};
-}
+struct Answers {
+    const char* unnamed;  // stands before a number that has no name: "VkResult "
+    std::span<const Answer> known;
+
+    [[nodiscard]] Answer of(int number) const {
+        for (const Answer& answer : known)
+            if (answer.number == number) return answer;
+        return {number, nullptr};
+    }
+    [[nodiscard]] std::string name(int number) const {
+        const char* name = of(number).name;
+        return name != nullptr ? name : unnamed + std::to_string(number);
+    }
+    // Throws Failure with the code that an answer stands for, unless it is 0. `attempted`: as above.
+    void check(int number, const std::string& attempted) const {
+        if (number != 0) throw failure_of(of(number).code, attempted, name(number), number);
+    }
+};
 
 // `Release` is called with the object; an object that is T{} is none.
 template <typename T, typename Release>
