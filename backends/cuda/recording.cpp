@@ -2,8 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "common/gpu/asking.hpp"
-#include "common/gpu/side_by_side.hpp"
+#include "common/gpu/event_queues.hpp"
 #include "device.hpp"
 
 namespace backplane::cuda {

@@ -3,10 +3,9 @@
 #include <cstring>
 #include <utility>
 
-#include "common/gpu/asking.hpp"
 #include "common/gpu/compile.hpp"
+#include "common/gpu/event_queues.hpp"
 #include "common/gpu/kernel_table.hpp"
-#include "common/gpu/side_by_side.hpp"
 #include "device.hpp"
 
 namespace backplane::opencl {

@@ -64,6 +64,9 @@ bool within_limits(const Node& node, const Value& value, const Abilities& can) {
     return value.elements() < INT32_MAX && bytes + can.storage_alignment <= can.most_range;
 }
 
+// Whole numbers and truths beside operands that are computed with.
+bool is_told(const Value& value) { return is_whole(value.dtype) || value.dtype == BP_BOOL; }
+
 }  // namespace
 
 Operand Lowering::reads(ValueId id, uint32_t element) const { return {id, element_of(plan[id], element), false}; }
@@ -99,6 +102,29 @@ Verdict check_node(const Plan& plan, const Node& node, const Abilities& can) {
             return {BP_WHY_LIMIT, node.text() + ": " + value.text() + " is larger than this device takes (" +
                                       std::to_string(can.most_range) + " bytes); use smaller tiles"};
         return {};
+    });
+}
+
+void fit_types(Plan& plan) {
+    const auto type_of = [&](const Node& node) -> uint32_t {
+        const OpLowering* lowering = find_lowering(node.op);
+        const Types types = lowering != nullptr ? lowering->types(node) : Types::moves;
+        const bool judges = types == Types::judges;
+        const Value& result = plan[node.output];
+        if (types == Types::moves || is_told(judges ? plan[node.inputs[0]] : result)) return BP_DTYPE_UNKNOWN;
+        const auto is_half_or_told = [&](ValueId in) {
+            return in == kNone || plan[in].dtype == BP_F16 || is_told(plan[in]);
+        };
+        const bool all_half =
+            (judges || result.dtype == BP_F16) && std::all_of(node.inputs.begin(), node.inputs.end(), is_half_or_told);
+        return all_half ? BP_F16 : BP_F32;
+    };
+    backend::cast_to_fit(plan, type_of, [&](const Node& node, size_t k) {
+        const OpLowering& lowering = *find_lowering(node.op);
+        if (k == node.inputs.size()) return lowering.types(node) == Types::judges;
+        const Value& given = plan[node.inputs[k]];
+        return is_told(given) || (lowering.owns(k) && (given.dtype == BP_F16 || is_block(given.dtype))) ||
+               (lowering.takes_blocks(k) && is_block(given.dtype));
     });
 }
 

@@ -93,6 +93,8 @@ void choose_bundles(Lowering& to);
 
 // The lowering of an op; null: this backend does not do it. The rows are in ops/.
 const OpLowering* find_lowering(uint32_t op);
+// Casts where kernels, which compute in float32, have other types than a node: they read and write f32 or f16. The result of a judgement stays as it is.
+void fit_types(Plan& plan);
 // Everything that must hold before a node is lowered: an op we know, element types the device has, then the op's own check.
 Verdict check_node(const Plan& plan, const Node& node, const Abilities& can);
 

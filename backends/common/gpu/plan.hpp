@@ -87,8 +87,6 @@ struct Plan : backend::PlanOf<Value> {
     }
 };
 
-// Inserts casts so that every op that computes does so on the element types its kernels have.
-void fit_types(Plan& plan);
 // Fuses what follows a convolution or matrix product into it; drops what nobody reads.
 void fuse(Plan& plan);
 // Lets depthwise convolutions between two transposes read and write maps whose channels come last (Node::part); needs drop_unread.

@@ -231,27 +231,23 @@ void lower_transposed(Lowering& to, const Node& node) {
     to.add(std::move(d));
 }
 
-Verdict check_transposed(const Plan& plan, const Node& node) {
+Verdict check(const Plan& plan, const Node& node) {
     const Value& x = plan[node.inputs[0]];
     const Value& w = plan[node.inputs[1]];
-    const auto how = node.as<backplane::ops::ConvTransposeAttributes>().filled(static_cast<uint32_t>(x.dim.size() - 2));
     if (w.dtype != BP_F32 && !is_half(w.dtype)) return {BP_WHY_DTYPE, node.text() + " is not done for weights " + w.text()};
+    if (!is_transposed(node))
+        return x.dim[0] * groups_of(node) <= 65535
+                   ? Verdict{}
+                   : Verdict{BP_WHY_LIMIT, node.text() + ": images times groups are over 65535"};
+    const auto how = node.as<backplane::ops::ConvTransposeAttributes>().filled(static_cast<uint32_t>(x.dim.size() - 2));
     int64_t batch = x.dim[0] * how.group;
     for (const int64_t stride : how.strides) batch = stride > 65535 || batch > 65535 ? 65536 : batch * stride;
     if (batch > 65535) return {BP_WHY_LIMIT, node.text() + ": images times groups times strides are over 65535"};
     return {};
 }
 
-Verdict check(const Plan& plan, const Node& node) {
-    const Value& x = plan[node.inputs[0]];
-    const Value& w = plan[node.inputs[1]];
-    if (w.dtype != BP_F32 && !is_half(w.dtype)) return {BP_WHY_DTYPE, node.text() + " is not done for weights " + w.text()};
-    if (x.dim[0] * groups_of(node) > 65535) return {BP_WHY_LIMIT, node.text() + ": images times groups are over 65535"};
-    return {};
-}
-
 constexpr OpLowering table[] = {{BP_OP_conv, Types::computes, 1U << 1, check, lower},
-                                {BP_OP_conv_transpose, Types::computes, 1U << 1, check_transposed, lower_transposed}};
+                                {BP_OP_conv_transpose, Types::computes, 1U << 1, check, lower_transposed}};
 
 }  // namespace
 

@@ -1,12 +1,16 @@
 // Concat, Slice, Transpose, DepthToSpace, Reshape, Expand, TensorScatter and ScatterND: each element of the result is one of an operand, or
-// what ScatterND makes of several. Cast: every pair of plain types, and decoding of the block types to floats.
+// what ScatterND makes of several. Pad: constant, edge or reflected borders; Tile: the same with the operand itself behind it.
+// Cast: every pair of plain types, and decoding of the block types to floats.
 #include "common/gpu/ops/moves.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 
 #include "common/gpu/loop_nest.hpp"
 #include "common/gpu/ops/table.hpp"
 #include "common/reduction.hpp"
+#include "common/saturated.hpp"
 
 namespace backplane::gpu::ops::moves {
 
@@ -239,6 +243,26 @@ Verdict check_cast(const Plan& plan, const Node& node) {
     return {};
 }
 
+// Pad; or Tile, where the operand begins anew behind its end.
+void lower_pad(Lowering& to, const Node& node) {
+    const Value& x = to[node.inputs[0]];
+    const Value& y = to[node.output];
+    PadParameters parameters{.mode = PAD_TILE, .rank = static_cast<uint32_t>(x.dim.size())};
+    for (size_t d = 0; d < x.dim.size(); ++d) {
+        parameters.sizes[d] = word(y.dim[d]);
+        parameters.extents[d] = word(x.dim[d]);
+    }
+    if (node.op == BP_OP_pad) {
+        const auto attributes = node.as<backplane::ops::PadAttributes>();
+        const auto element = std::bit_cast<std::array<uint32_t, 2>>(backend::element_of(attributes.value, y.dtype));
+        parameters.mode = static_cast<uint32_t>(attributes.mode);
+        parameters.value_low = element[0];
+        parameters.value_high = element[1];
+        for (size_t d = 0; d < x.dim.size(); ++d) parameters.before[d] = word(attributes.pads.value[d]);
+    }
+    to.each(node, variant_for(kKernel_pad_1, sdk::dtype_info(y.dtype).bytes), parameters);
+}
+
 constexpr OpLowering table[] = {
     {BP_OP_cast, Types::moves, 0, check_cast, lower_cast},
     {BP_OP_concat, Types::moves, 0, nullptr, lower_concat},
@@ -249,6 +273,8 @@ constexpr OpLowering table[] = {
     {BP_OP_space_to_depth, Types::moves, 0, nullptr, lower_move},
     {BP_OP_reshape, Types::moves, 0, nullptr, lower_reshape},
     {BP_OP_tensor_scatter, Types::moves, 0, nullptr, lower_scatter},
+    {BP_OP_pad, Types::moves, 0, nullptr, lower_pad},
+    {BP_OP_tile, Types::moves, 0, nullptr, lower_pad},
     {BP_OP_scatter_nd, backend::types_of_scatter, 0, nullptr, lower_scatter_nd},
 };
 

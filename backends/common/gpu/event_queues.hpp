@@ -1,8 +1,9 @@
-// Waiting with a limit, for interfaces that wait for ever or not at all.
+// For interfaces whose queues have events and no values: waiting with a limit, and which steps of a recording a device may overlap.
 #pragma once
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <thread>
 
@@ -20,6 +21,18 @@ bool ask_until(const Reached& reached, uint64_t nanoseconds) {
         if (past >= std::chrono::nanoseconds(nanoseconds)) return false;
         std::this_thread::sleep_for(
             std::clamp<Clock::duration>(past / 128, std::chrono::microseconds(2), std::chrono::microseconds(500)));
+    }
+}
+
+// So many side by side are worth a second branch or queue: one starts while another ends.
+inline constexpr ptrdiff_t kManySteps = 8;
+
+// body(first, end) for each stretch of steps of which only the first may be behind a barrier (Step::behind).
+template <typename Steps, typename Body>
+void side_by_side(const Steps& steps, const Body& body) {
+    for (auto first = steps.begin(), end = first; first != steps.end(); first = end) {
+        end = std::find_if(first + 1, steps.end(), [](const auto& step) { return step.behind; });
+        body(first, end);
     }
 }
 
