@@ -218,7 +218,42 @@ public:
     }
 
     // What a point of a fence came to; BP_TIMEOUT: nothing yet. A lost device answers when nothing of the work touches host memory. [any]
-    bp_code wait(Fence<A>& fence, uint64_t value, uint64_t nanoseconds);
+    bp_code wait(Fence<A>& fence, uint64_t value, uint64_t nanoseconds) {
+        using Clock = std::chrono::steady_clock;
+        constexpr uint64_t kSlice = 50'000'000;  // nanoseconds in which nobody looks whether the device was lost
+        constexpr uint64_t kLoss = 900'000'000;  // that a lost device gets to end what it does
+        const auto [queue, at] = fence.find(value);
+        if (queue == nullptr) return BP_OK;
+        const auto start = Clock::now();
+        const auto past = [&] {
+            return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
+        };
+        while (!lost_) {
+            const uint64_t left = nanoseconds - std::min(nanoseconds, past());
+            try {
+                if (left == 0 ? queue->reached(at) : queue->end_until(at, std::min(left, kSlice))) {
+                    queue->finish();
+                    kernels->remember_those_that_ran();
+                    return fence.outcome(value);
+                }
+            } catch (const sdk::Failure& f) {
+                if (f.code() != BP_DEVICE_LOST) throw;
+                lose();
+                break;
+            }
+            if (past() >= nanoseconds) return BP_TIMEOUT;
+        }
+        try {
+            if (queue->wait(at, kLoss)) {
+                queue->finish();
+                return fence.outcome(value);
+            }
+        } catch (const sdk::Failure&) {  // NOLINT(bugprone-empty-catch): it is lost, as is said next
+        }
+        queue->drop(at);
+        fence.lose(value);
+        return BP_DEVICE_LOST;
+    }
 
     // As bp_module_api.copy. [queue]
     void copy(const bp_copy& copy);
@@ -289,44 +324,6 @@ private:
     std::atomic<uint64_t> runs_ = 0;
     uint64_t lose_after_ = 0;
 };
-
-template <typename A>
-bp_code Device<A>::wait(Fence<A>& fence, uint64_t value, uint64_t nanoseconds) {
-    using Clock = std::chrono::steady_clock;
-    constexpr uint64_t kSlice = 50'000'000;  // nanoseconds in which nobody looks whether the device was lost
-    constexpr uint64_t kLoss = 900'000'000;  // that a lost device gets to end what it does
-    const auto [queue, at] = fence.find(value);
-    if (queue == nullptr) return BP_OK;
-    const auto start = Clock::now();
-    const auto past = [&] {
-        return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
-    };
-    while (!lost_) {
-        const uint64_t left = nanoseconds - std::min(nanoseconds, past());
-        try {
-            if (left == 0 ? queue->reached(at) : queue->end_until(at, std::min(left, kSlice))) {
-                queue->finish();
-                kernels->remember_those_that_ran();
-                return fence.outcome(value);
-            }
-        } catch (const sdk::Failure& f) {
-            if (f.code() != BP_DEVICE_LOST) throw;
-            lose();
-            break;
-        }
-        if (past() >= nanoseconds) return BP_TIMEOUT;
-    }
-    try {
-        if (queue->wait(at, kLoss)) {
-            queue->finish();
-            return fence.outcome(value);
-        }
-    } catch (const sdk::Failure&) {  // NOLINT(bugprone-empty-catch): it is lost, as is said next
-    }
-    queue->drop(at);
-    fence.lose(value);
-    return BP_DEVICE_LOST;
-}
 
 }  // namespace backplane::gpu
 

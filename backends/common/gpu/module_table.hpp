@@ -80,19 +80,4 @@ private:
 template <Api A>
 using ModuleTable = backend::ModuleTable<Module<A>>;
 
-template <typename A>
-void Fence<A>::wait(uint64_t value, uint64_t nanoseconds) {
-    const bp_code outcome = owner().wait(*this, value, nanoseconds);
-    if (outcome == BP_OK) return;
-    const auto why = [&]() -> std::string {
-        if (outcome == BP_TIMEOUT) return "it is not reached yet; wait longer";
-        if (outcome == BP_CANCELLED) return "its run was cancelled";
-        if constexpr (kHasSums<A>)
-            if (outcome == BP_UNSUPPORTED) return A::broken_words(*owner().api);
-        return "the device was lost; close it and open it again";
-    };
-    throw sdk::Failure(outcome,
-                       "wait for the point " + std::to_string(value) + " on " + owner().physical.name + ": " + why());
-}
-
 }  // namespace backplane::gpu

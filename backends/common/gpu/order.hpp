@@ -217,7 +217,19 @@ public:
         return read_;
     }
     // Returns when `value` is reached. Throws Failure: what became of it, BP_TIMEOUT.
-    void wait(uint64_t value, uint64_t nanoseconds);
+    void wait(uint64_t value, uint64_t nanoseconds) {
+        const bp_code outcome = device_->wait(*this, value, nanoseconds);
+        if (outcome == BP_OK) return;
+        const auto why = [&]() -> std::string {
+            if (outcome == BP_TIMEOUT) return "it is not reached yet; wait longer";
+            if (outcome == BP_CANCELLED) return "its run was cancelled";
+            if constexpr (requires { A::broken_words(*device_->api); })
+                if (outcome == BP_UNSUPPORTED) return A::broken_words(*device_->api);
+            return "the device was lost; close it and open it again";
+        };
+        throw sdk::Failure(outcome,
+                           "wait for the point " + std::to_string(value) + " on " + device_->physical.name + ": " + why());
+    }
 
 private:
     struct Point {

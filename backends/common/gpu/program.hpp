@@ -15,6 +15,8 @@ template <typename A>
 class Program {
 public:
     using Places = std::vector<Place<Buffer<A>>>;
+    using Recording = typename A::Recording;
+    using Block = typename A::Block;
 
     // Throws Failure: BP_UNSUPPORTED names the node and why; BP_NO_DEVICE_MEMORY when workspace_limit does not suffice.
     Program(Device<A>& device, const bp_graph& graph, const bp_compile& how)
@@ -59,12 +61,38 @@ public:
     }
 
     // As bp_module_api.pack. [queue]
-    void pack(uint32_t index, const bp_copy& copy);
+    void pack(uint32_t index, const bp_copy& copy) {
+        if (index >= slots_.size()) backend::invalid("pack: no slot " + std::to_string(index));
+        if (plan_only_) backend::invalid("pack: the program was compiled to be planned only; compile it again");
+        const Slot& slot = plan_.slots[index];
+        const auto [from, to, zero] = backend::sides_of_pack(copy, slots_[index], slot.plain_bytes, buffer_of<A>);
+        if (slot.layout == 0) {
+            bp_copy plain = copy;
+            plain.bytes = slot.plain_bytes;
+            return device_.copy(plain);
+        }
+        if (to.buffer == nullptr || to.buffer->pinned())
+            backend::invalid("pack: the destination must be a buffer of the device");
+        const Ticket<A> ticket = device_.admit(copy.queue, device_.physical.queues, copy.wait, copy.signal);
+        // Plain bytes where kernels see them, for as long as the work takes.
+        const auto staged = device_.memory->hold(slot.plain_bytes, device_);
+        auto recording = std::make_shared<Recording>(A::begin(*device_.api, 1));
+        Range<Block> ranges[] = {staged->range(0, slot.plain_bytes), to.buffer->range(to.offset, slot.bytes)};
+        if (from.buffer != nullptr) {
+            A::move(*recording, from.buffer->range(from.offset, slot.plain_bytes), ranges[0]);
+            A::barrier(*recording);
+        }
+        for (size_t i = 0; i < std::size(ranges); ++i) ranges[i].element = slot.pack.operands[i].element;
+        A::dispatch(*recording, device_.kernels->get(slot.pack.kernel, slot.pack.constants), ranges, slot.pack.parameters,
+                    parameters_of(plan_.dispatches.size() + plan_.once.size() + index), extent_of(slot.pack));
+        A::end(*recording);
+        if (from.buffer == nullptr) device_.upload(ticket, *staged, 0, from.host, slot.plain_bytes);
+        const uint64_t value = Device<A>::submit(ticket, *recording);
+        ticket.queue->defer({value, nullptr, nullptr, 0, [staged, recording] {}});
+        device_.complete(ticket, value);
+    }
 
 private:
-    using Recording = typename A::Recording;
-    using Block = typename A::Block;
-
     // Commands for one set of buffers, in segments: a raised cancel flag is seen between two, and a slow device is not taken for a hung one.
     struct Recorded {
         Places places;
@@ -309,37 +337,5 @@ private:
     uint32_t cache_hits_ = 0;
     bool plan_only_ = false;
 };
-
-template <typename A>
-void Program<A>::pack(uint32_t index, const bp_copy& copy) {
-    if (index >= slots_.size()) backend::invalid("pack: no slot " + std::to_string(index));
-    if (plan_only_) backend::invalid("pack: the program was compiled to be planned only; compile it again");
-    const Slot& slot = plan_.slots[index];
-    const auto [from, to, zero] = backend::sides_of_pack(copy, slots_[index], slot.plain_bytes, buffer_of<A>);
-    if (slot.layout == 0) {
-        bp_copy plain = copy;
-        plain.bytes = slot.plain_bytes;
-        return device_.copy(plain);
-    }
-    if (to.buffer == nullptr || to.buffer->pinned())
-        backend::invalid("pack: the destination must be a buffer of the device");
-    const Ticket<A> ticket = device_.admit(copy.queue, device_.physical.queues, copy.wait, copy.signal);
-    // Plain bytes where kernels see them, for as long as the work takes.
-    const auto staged = device_.memory->hold(slot.plain_bytes, device_);
-    auto recording = std::make_shared<Recording>(A::begin(*device_.api, 1));
-    Range<Block> ranges[] = {staged->range(0, slot.plain_bytes), to.buffer->range(to.offset, slot.bytes)};
-    if (from.buffer != nullptr) {
-        A::move(*recording, from.buffer->range(from.offset, slot.plain_bytes), ranges[0]);
-        A::barrier(*recording);
-    }
-    for (size_t i = 0; i < std::size(ranges); ++i) ranges[i].element = slot.pack.operands[i].element;
-    A::dispatch(*recording, device_.kernels->get(slot.pack.kernel, slot.pack.constants), ranges, slot.pack.parameters,
-                parameters_of(plan_.dispatches.size() + plan_.once.size() + index), extent_of(slot.pack));
-    A::end(*recording);
-    if (from.buffer == nullptr) device_.upload(ticket, *staged, 0, from.host, slot.plain_bytes);
-    const uint64_t value = Device<A>::submit(ticket, *recording);
-    ticket.queue->defer({value, nullptr, nullptr, 0, [staged, recording] {}});
-    device_.complete(ticket, value);
-}
 
 }  // namespace backplane::gpu

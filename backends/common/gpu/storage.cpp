@@ -1,6 +1,7 @@
 // Values that are part of another value's bytes: reshaped values are their operand's, and what a concatenation joins is written where
 // it will stand. The nested concatenations of dense blocks become one piece of memory that grows by a part at a time.
 #include <algorithm>
+#include <utility>
 
 #include "common/gpu/plan.hpp"
 
@@ -18,26 +19,20 @@ void share_reshaped(Plan& plan) {
             plan[node.output].inside = node.inputs[0];
 }
 
-// Do the operands stand one behind the other already? Then the result is a name for that stretch.
-bool stand_together(const Plan& plan, const Node& node, ValueId* root, uint64_t* at) {
-    uint64_t next = 0;
-    *root = plan.storage_of(node.inputs[0], at);
-    for (const ValueId in : node.inputs) {
-        uint64_t place = 0;
-        if (plan.storage_of(in, &place) != *root || place != *at + next) return false;
-        next += plan[in].bytes;
-    }
-    return node.inputs.size() > 1;
-}
-
 void share_concatenated(Plan& plan, const Node& node) {
     const ValueId out = node.output;
     const auto axis = static_cast<size_t>(node.as<backplane::ops::ConcatAttributes>().axis.value);
     for (size_t d = 0; d < axis; ++d)
         if (plan[out].dim[d] != 1) return;
-    ValueId root = kNone;
+    // Where the operands stand one behind the other already the result is a name for that stretch.
     uint64_t at = 0;
-    if (is_movable(plan, out) && stand_together(plan, node, &root, &at) && root != out) {
+    uint64_t end = 0;
+    const ValueId root = plan.storage_of(node.inputs[0], &at);
+    const bool together = std::ranges::all_of(node.inputs, [&](ValueId in) {
+        uint64_t place = 0;
+        return plan.storage_of(in, &place) == root && place == at + std::exchange(end, end + plan[in].bytes);
+    });
+    if (together && node.inputs.size() > 1 && is_movable(plan, out) && root != out) {
         plan[out].inside = root;
         plan[out].inside_at = at;
         return;
