@@ -2,38 +2,53 @@
 // What kernels share for which a convolution is a product of the filters [O, C kh kw] and the columns of the input, which are never stored: a
 // workgroup makes BM output channels of BN pixels. STEP(field): a stride or dilation, where it is known.
 CONSTANT(10, DEEP, 0)  // the maps, or the filters, have more than one plane
+// Along an axis pixel q meets by tap k the input at begin + q * by - k * back. It is number first + k * step of the filters' taps there.
 #if defined(TRANSPOSED)
 CONSTANT(11, EVEN_TAPS, 0)  // where all phases have as many: 256 times those of rows, and those of columns
 // Of a transposed convolution a workgroup makes pixels of one phase: every n-th along each axis, n the stride, meet the same taps of the filters
 // [C, O kh kw]. The batch counts phases, too.
+#define PHASES (P.stride_d * P.stride_h * P.stride_w)
 // The first tap from `from` on whose reach leaves `want` when the stride divides it; `dilation` is what the stride leaves of it.
 FUNCTION uint tap_of(uint want, uint dilation, uint stride, uint from) {
     for (uint tap = from; tap < from + stride; ++tap)
         if (tap * dilation % stride == want) return tap;
     return 0x7fffffffu;
 }
-// Taps first, first + step, ... along an axis: pixel q meets the input at begin + q by the first of them, `back` earlier by each further one.
-#define PHASE_OF_AXIS(axis, phase, result, kernel, stride, pad, dilation)                                                   \
+#define AXIS(axis, phase, result, kernel, stride, pad, dilation)                                                            \
     uint axis##_phase = phase;                                                                                              \
     uint axis##_pixels = result > axis##_phase ? (result - axis##_phase + stride - 1u) / stride : 0u;                       \
     uint axis##_first = tap_of((axis##_phase + pad) % stride, dilation % stride, stride, 0u);                               \
     uint axis##_step = tap_of(0u, dilation % stride, stride, 1u);                                                           \
     uint axis##_taps = axis##_first < kernel ? (kernel - axis##_first + axis##_step - 1u) / axis##_step : 0u;               \
     int axis##_begin = CAST(int, axis##_phase + pad - axis##_first * dilation) / CAST(int, stride);                         \
+    int axis##_by = 1;                                                                                                      \
     int axis##_back = CAST(int, axis##_step * dilation / stride);
+#define KNOWN_TAPS if (EVEN_TAPS != 0) row_taps = EVEN_TAPS / 256u, column_taps = EVEN_TAPS % 256u;
+// A phase may meet no tap at all: nothing is divided by 0.
+#define SOME_TAPS if (EVEN_TAPS == 0 && depth == 0u) row_taps = column_taps = plane_taps = 1u;
+// Element k of the filter of output channel m, and where a pixel of the result lies.
+#define FILTER_AT(m, k)                                                                                                     \
+    (filters + ((k) / taps * outputs + (m)) * all_taps +                                                                    \
+     ((DEEP != 0 ? plane_first + (k) % taps / column_taps / row_taps * plane_step : 0u) * P.kernel_h + row_first +          \
+      (k) / column_taps % row_taps * row_step) * P.kernel_w + column_first + (k) % column_taps * column_step)
+#define PLACE_AT(channel, at) \
+    (PLANE_ROW_AT(channel, at) * P.out_width + column_phase + (at) % column_pixels * P.stride_w)
+#define PLANE_ROW_AT(channel, at)                                                                                           \
+    (((image * groups * outputs + (channel)) * P.out_planes +                                                               \
+      (DEEP != 0 ? plane_phase + (at) / column_pixels / row_pixels * P.stride_d : 0u)) * P.out_height +                     \
+     row_phase + (at) / column_pixels % row_pixels * P.stride_h)
 #define COLUMNS_OF_INPUT                                                                                                    \
     uint outputs = P.outputs;                                                                                               \
     uint groups = P.groups;                                                                                                 \
     int height = CAST(int, P.height);                                                                                       \
     int width = CAST(int, P.width);                                                                                         \
-    uint phases = P.stride_d * P.stride_h * P.stride_w;                                                                     \
-    uint image = BATCH_INDEX / phases / groups;                                                                             \
-    uint group = BATCH_INDEX / phases % groups;                                                                             \
-    uint phase = BATCH_INDEX % phases;                                                                                      \
-    PHASE_OF_AXIS(plane, phase / P.stride_w / P.stride_h, P.out_planes, P.kernel_d, P.stride_d, P.pad_front, P.dilation_d)  \
-    PHASE_OF_AXIS(row, phase / P.stride_w % P.stride_h, P.out_height, P.kernel_h, P.stride_h, P.pad_top, P.dilation_h)      \
-    PHASE_OF_AXIS(column, phase % P.stride_w, P.out_width, P.kernel_w, P.stride_w, P.pad_left, P.dilation_w)                \
-    if (EVEN_TAPS != 0) row_taps = EVEN_TAPS / 256u, column_taps = EVEN_TAPS % 256u;                                        \
+    uint image = BATCH_INDEX / PHASES / groups;                                                                             \
+    uint group = BATCH_INDEX / PHASES % groups;                                                                             \
+    uint phase = BATCH_INDEX % PHASES;                                                                                      \
+    AXIS(plane, phase / P.stride_w / P.stride_h, P.out_planes, P.kernel_d, P.stride_d, P.pad_front, P.dilation_d)  \
+    AXIS(row, phase / P.stride_w % P.stride_h, P.out_height, P.kernel_h, P.stride_h, P.pad_top, P.dilation_h)      \
+    AXIS(column, phase % P.stride_w, P.out_width, P.kernel_w, P.stride_w, P.pad_left, P.dilation_w)                \
+    KNOWN_TAPS \
     if (DEEP == 0) plane_taps = 1u;                                                                                         \
     uint pixels = plane_pixels * row_pixels * column_pixels;                                                                \
     uint first_row = GROUP_INDEX % P.blocks * BM;                                                                           \
@@ -45,7 +60,7 @@ FUNCTION uint tap_of(uint want, uint dilation, uint stride, uint from) {
     int top = row_begin + CAST(int, pixel / column_pixels % row_pixels);                                                    \
     int left = column_begin + CAST(int, pixel % column_pixels);                                                             \
     uint depth = P.channels * plane_taps * row_taps * column_taps;                                                          \
-    if (EVEN_TAPS == 0 && depth == 0u) row_taps = column_taps = plane_taps = 1u; /* nothing is divided by 0 */              \
+    SOME_TAPS \
     uint taps = plane_taps * row_taps * column_taps;                                                                        \
     uint all_taps = P.kernel_d * P.kernel_h * P.kernel_w;                                                                   \
     uint plane = P.height * P.width;                                                                                        \
@@ -60,16 +75,6 @@ FUNCTION uint tap_of(uint want, uint dilation, uint stride, uint from) {
     bool there = (k) < depth && valid && row >= 0 && row < height && column >= 0 && column < width;                         \
     there = there && behind >= 0 && behind < CAST(int, P.planes);                                                           \
     uint at = there ? map + (k) / taps * map_size + CAST(uint, behind) * plane + CAST(uint, row * width + column) : map;
-#define FILTER_AT(m, k)                                                                                                     \
-    (filters + ((k) / taps * outputs + (m)) * all_taps +                                                                    \
-     ((DEEP != 0 ? plane_first + (k) % taps / column_taps / row_taps * plane_step : 0u) * P.kernel_h + row_first +          \
-      (k) / column_taps % row_taps * row_step) * P.kernel_w + column_first + (k) % column_taps * column_step)
-#define PLACE_AT(channel, at) \
-    (PLANE_ROW_AT(channel, at) * P.out_width + column_phase + (at) % column_pixels * P.stride_w)
-#define PLANE_ROW_AT(channel, at)                                                                                           \
-    (((image * groups * outputs + (channel)) * P.out_planes +                                                               \
-      (DEEP != 0 ? plane_phase + (at) / column_pixels / row_pixels * P.stride_d : 0u)) * P.out_height +                     \
-     row_phase + (at) / column_pixels % row_pixels * P.stride_h)
 #else
 #define COLUMNS_OF_INPUT                                                                             \
     uint outputs = P.outputs;                                                                        \
