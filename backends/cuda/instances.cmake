@@ -95,5 +95,5 @@ foreach(kernel 3 5)
 endforeach()
 list(APPEND instances_conv_matrix 0=256,3=2,4=2,5=4,6=16,7=2,9=1,8=5,11=5 0=128,3=4,4=1,5=2,6=32,7=1,9=1,8=3,11=3)
 # What no lowering asks for on these devices (can.software, can.matrices, can.workgroup_matrices).
-set(without attention_tiles conv_transpose_direct_f32 conv_transpose_direct_f16 conv_transpose_direct_f32_by_f16 conv_coop matmul_workgroup
+set(without attention_tiles conv_transpose_direct_f32 conv_transpose_direct_f16 conv_transpose_direct_f32_by_f16 conv_coop_f16 conv_transpose_coop_f16 matmul_workgroup
   attention_workgroup)

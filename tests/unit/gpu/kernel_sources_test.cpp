@@ -61,9 +61,8 @@ TEST(KernelSources, AreOneFileForAllApis) {
         if (is_own) own.insert(name);
     }
     EXPECT_EQ(own, (std::set<std::string>{"attention_workgroup", "matmul_workgroup"}));  // on what Vulkan alone has
-    for (const char* name :
-         {"cast", "unary", "binary", "reduce", "softmax", "norm", "copy", "scatter", "matmul", "matvec", "conv",
-          "conv_patch", "conv_direct", "conv_coop", "conv_matrix", "conv_matrix_filters", "matmul_matrix"})
+    for (const char* name : {"cast", "unary", "binary", "reduce", "softmax", "norm", "copy", "scatter", "matmul", "matvec",
+                             "conv", "conv_patch", "conv_direct", "conv_matrix", "conv_matrix_filters", "matmul_matrix"})
         EXPECT_EQ(shared.count(name), 1U) << name;
     for (const std::string& name : own) EXPECT_EQ(shared.count(name), 0U) << name << " is written once and again";
 }

@@ -1,7 +1,8 @@
 // clang-format off
-// What kernels share for which a convolution is a product of the filters [O, C kh kw] and the columns of the input, which are never stored: a
-// workgroup makes BM output channels of BN pixels. STEP(field): a stride or dilation, where it is known.
+// What convolutions share for which the input lies as columns [C kd kh kw] of its pixels, which are never stored. KERNEL: kh = kw when not 0, and
+// strides and dilations are 1 then; UNIT_STEPS: they are.
 CONSTANT(10, DEEP, 0)  // the maps, or the filters, have more than one plane
+// Constants that CUDA reads at run time cost its compiler registers: what is asked of them, and where, decides how many workgroups run at a time.
 // Along an axis pixel q meets by tap k the input at begin + q * by - k * back. It is number first + k * step of the filters' taps there.
 #if defined(TRANSPOSED)
 CONSTANT(11, EVEN_TAPS, 0)  // where all phases have as many: 256 times those of rows, and those of columns
@@ -23,9 +24,12 @@ FUNCTION uint tap_of(uint want, uint dilation, uint stride, uint from) {
     int axis##_begin = CAST(int, axis##_phase + pad - axis##_first * dilation) / CAST(int, stride);                         \
     int axis##_by = 1;                                                                                                      \
     int axis##_back = CAST(int, axis##_step * dilation / stride);
+#define STEP(field) P.field
 #define KNOWN_TAPS if (EVEN_TAPS != 0) row_taps = EVEN_TAPS / 256u, column_taps = EVEN_TAPS % 256u;
 // A phase may meet no tap at all: nothing is divided by 0.
 #define SOME_TAPS if (EVEN_TAPS == 0 && depth == 0u) row_taps = column_taps = plane_taps = 1u;
+#define HAS_PLANES true
+#define ROW_OF_TAPS(number) ((number) % row_taps)
 // Element k of the filter of output channel m, and where a pixel of the result lies.
 #define FILTER_AT(m, k)                                                                                                     \
     (filters + ((k) / taps * outputs + (m)) * all_taps +                                                                    \
@@ -37,7 +41,27 @@ FUNCTION uint tap_of(uint want, uint dilation, uint stride, uint from) {
     (((image * groups * outputs + (channel)) * P.out_planes +                                                               \
       (DEEP != 0 ? plane_phase + (at) / column_pixels / row_pixels * P.stride_d : 0u)) * P.out_height +                     \
      row_phase + (at) / column_pixels % row_pixels * P.stride_h)
-#define COLUMNS_OF_INPUT                                                                                                    \
+#else
+#define PHASES 1u
+#define AXIS(axis, phase, result, kernel, stride, pad, dilation) \
+    uint axis##_pixels = result;                                 \
+    uint axis##_taps = kernel;                                   \
+    uint axis##_first = 0u;                                      \
+    uint axis##_step = 1u;                                       \
+    int axis##_begin = -CAST(int, pad);                          \
+    int axis##_by = CAST(int, stride);                           \
+    int axis##_back = -CAST(int, dilation);
+#define STEP(field) (UNIT_STEPS != 0 ? 1u : P.field)
+#define KNOWN_TAPS
+#define SOME_TAPS
+#define HAS_PLANES (DEEP != 0)
+#define ROW_OF_TAPS(number) (DEEP != 0 ? (number) % row_taps : (number))
+#define FILTER_AT(m, k) (filters + (m) * depth + (k))
+#define PLACE_AT(channel, at) ((image * groups * outputs + (channel)) * pixels + (at))
+#endif
+#define TAPS_OF(field) (KERNEL != 0 ? CAST(uint, KERNEL) : P.field)
+// The maps of an image and group, those of the input and one of the result.
+#define MAPS_OF_INPUT                                                                                                       \
     uint outputs = P.outputs;                                                                                               \
     uint groups = P.groups;                                                                                                 \
     int height = CAST(int, P.height);                                                                                       \
@@ -45,84 +69,54 @@ FUNCTION uint tap_of(uint want, uint dilation, uint stride, uint from) {
     uint image = BATCH_INDEX / PHASES / groups;                                                                             \
     uint group = BATCH_INDEX / PHASES % groups;                                                                             \
     uint phase = BATCH_INDEX % PHASES;                                                                                      \
-    AXIS(plane, phase / P.stride_w / P.stride_h, P.out_planes, P.kernel_d, P.stride_d, P.pad_front, P.dilation_d)  \
-    AXIS(row, phase / P.stride_w % P.stride_h, P.out_height, P.kernel_h, P.stride_h, P.pad_top, P.dilation_h)      \
-    AXIS(column, phase % P.stride_w, P.out_width, P.kernel_w, P.stride_w, P.pad_left, P.dilation_w)                \
-    KNOWN_TAPS \
-    if (DEEP == 0) plane_taps = 1u;                                                                                         \
-    uint pixels = plane_pixels * row_pixels * column_pixels;                                                                \
+    AXIS(plane, phase / P.stride_w / P.stride_h, P.out_planes, P.kernel_d, P.stride_d, P.pad_front, P.dilation_d)           \
+    AXIS(row, phase / P.stride_w % P.stride_h, P.out_height, TAPS_OF(kernel_h), STEP(stride_h), P.pad_top, STEP(dilation_h)) \
+    AXIS(column, phase % P.stride_w, P.out_width, TAPS_OF(kernel_w), STEP(stride_w), P.pad_left, STEP(dilation_w)) \
+    uint layer = row_pixels * column_pixels;                                                                                \
+    uint pixels = HAS_PLANES ? plane_pixels * layer : layer;                                                                \
+    uint all_taps = P.kernel_d * P.kernel_h * P.kernel_w;                                                                   \
+    uint plane = P.height * P.width;                                                                                        \
+    uint map_size = HAS_PLANES ? P.planes * plane : plane;                                                                  \
+    uint map = (image * groups + group) * P.channels * map_size;
+// Where pixel q begins to meet the input.
+#define FRONT_OF(q) (DEEP != 0 ? plane_begin + CAST(int, (q) / layer) * plane_by : 0)
+#define TOP_OF(q) (row_begin + CAST(int, (DEEP != 0 ? (q) % layer : (q)) / column_pixels) * row_by)
+#define LEFT_OF(q) (column_begin + CAST(int, (q) % column_pixels) * column_by)
+
+// Where a convolution is a product of the filters and these columns: a workgroup makes BM output channels of BN pixels, an invocation loads the
+// columns of one; `inside`: which taps meet the input there, where they are unrolled.
+#define COLUMNS_OF_INPUT                                                                                                    \
+    MAPS_OF_INPUT                                                                                                           \
     uint first_row = GROUP_INDEX % P.blocks * BM;                                                                           \
     uint first_column = GROUP_INDEX / P.blocks * BN;                                                                        \
     if (first_column >= pixels) return;                                                                                     \
+    KNOWN_TAPS                                                                                                              \
+    if (DEEP == 0) plane_taps = 1u;                                                                                         \
+    uint depth = P.channels * plane_taps * row_taps * column_taps;                                                          \
+    SOME_TAPS                                                                                                               \
+    uint taps = plane_taps * row_taps * column_taps;                                                                        \
+    uint filters = group * P.channels * outputs * all_taps;                                                                 \
     uint pixel = first_column + LOCAL_INDEX % BN;                                                                           \
     bool valid = pixel < pixels;                                                                                            \
-    int front = DEEP != 0 ? plane_begin + CAST(int, pixel / (row_pixels * column_pixels)) : 0;                              \
-    int top = row_begin + CAST(int, pixel / column_pixels % row_pixels);                                                    \
-    int left = column_begin + CAST(int, pixel % column_pixels);                                                             \
-    uint depth = P.channels * plane_taps * row_taps * column_taps;                                                          \
-    SOME_TAPS \
-    uint taps = plane_taps * row_taps * column_taps;                                                                        \
-    uint all_taps = P.kernel_d * P.kernel_h * P.kernel_w;                                                                   \
-    uint plane = P.height * P.width;                                                                                        \
-    uint map_size = P.planes * plane;                                                                                       \
-    uint map = (image * groups + group) * P.channels * map_size;                                                            \
-    uint filters = group * P.channels * outputs * all_taps;
+    int front = FRONT_OF(pixel);                                                                                            \
+    int top = TOP_OF(pixel);                                                                                                \
+    int left = LEFT_OF(pixel);                                                                                              \
+    uint inside = 0u;                                                                                                       \
+    if (KERNEL != 0) {                                                                                                      \
+        UNROLL_ON_GPUS for (uint tap = 0u; tap < taps; ++tap) {                                                             \
+            int row = top + CAST(int, tap / column_taps);                                                                   \
+            int column = left + CAST(int, tap % column_taps);                                                               \
+            if (valid && row >= 0 && row < height && column >= 0 && column < width) inside |= 1u << tap;                    \
+        }                                                                                                                   \
+    }
+// Element k of that column: whether it is there, and where; what is not there is at the first element.
 #define COLUMN_AT(k, there, at)                                                                                             \
     uint tap = (k) % taps;                                                                                                  \
     int behind = DEEP != 0 ? front - CAST(int, tap / column_taps / row_taps) * plane_back : 0;                              \
-    int row = top - CAST(int, tap / column_taps % row_taps) * row_back;                                                     \
+    int row = top - CAST(int, ROW_OF_TAPS(tap / column_taps)) * row_back;                                                   \
     int column = left - CAST(int, tap % column_taps) * column_back;                                                         \
-    bool there = (k) < depth && valid && row >= 0 && row < height && column >= 0 && column < width;                         \
-    there = there && behind >= 0 && behind < CAST(int, P.planes);                                                           \
+    bool there = (k) < depth && valid;                                                                                      \
+    if (KERNEL != 0) there = (k) < depth && (inside >> tap & 1u) != 0u;                                                     \
+    else there = there && row >= 0 && row < height && column >= 0 && column < width;                                        \
+    if (HAS_PLANES) there = there && behind >= 0 && behind < CAST(int, P.planes);                                           \
     uint at = there ? map + (k) / taps * map_size + CAST(uint, behind) * plane + CAST(uint, row * width + column) : map;
-#else
-#define COLUMNS_OF_INPUT                                                                             \
-    uint outputs = P.outputs;                                                                        \
-    uint groups = P.groups;                                                                          \
-    int height = CAST(int, P.height);                                                                \
-    int width = CAST(int, P.width);                                                                  \
-    uint out_plane = P.out_height * P.out_width;                                                     \
-    uint pixels = DEEP != 0 ? P.out_planes * out_plane : out_plane;                                  \
-    uint kernel_h = KERNEL != 0 ? CAST(uint, KERNEL) : P.kernel_h;                                   \
-    uint kernel_w = KERNEL != 0 ? CAST(uint, KERNEL) : P.kernel_w;                                   \
-    uint plane_taps = kernel_h * kernel_w;                                                           \
-    uint taps = DEEP != 0 ? P.kernel_d * plane_taps : plane_taps;                                    \
-    uint depth = P.channels * taps;                                                                  \
-    uint first_row = GROUP_INDEX % P.blocks * BM;                                                    \
-    uint first_column = GROUP_INDEX / P.blocks * BN;                                                 \
-    if (first_column >= pixels) return;                                                              \
-    uint image = BATCH_INDEX / groups;                                                               \
-    uint group = BATCH_INDEX % groups;                                                               \
-    /* The pixel whose columns this invocation loads, and which taps of the filter meet the input there, for those that are unrolled. */ \
-    uint pixel = first_column + LOCAL_INDEX % BN;                                                    \
-    bool valid = pixel < pixels;                                                                     \
-    int front = DEEP != 0 ? CAST(int, pixel / out_plane * P.stride_d) - CAST(int, P.pad_front) : 0;  \
-    int top = CAST(int, (DEEP != 0 ? pixel % out_plane : pixel) / P.out_width) * STEP(stride_h) - CAST(int, P.pad_top);\
-    int left = CAST(int, pixel % P.out_width) * STEP(stride_w) - CAST(int, P.pad_left);              \
-    uint inside = 0u;                                                                                \
-    if (KERNEL != 0) {                                                                               \
-        UNROLL_ON_GPUS for (uint tap = 0u; tap < taps; ++tap) {                                      \
-            int row = top + CAST(int, tap / kernel_w);                                               \
-            int column = left + CAST(int, tap % kernel_w);                                           \
-            if (valid && row >= 0 && row < height && column >= 0 && column < width) inside |= 1u << tap; \
-        }                                                                                            \
-    }                                                                                                \
-    uint plane = P.height * P.width;                                                                 \
-    uint map_size = DEEP != 0 ? P.planes * plane : plane;                                            \
-    uint map = (image * groups + group) * P.channels * map_size;                                     \
-    uint filters = group * outputs * depth;
-// Element k of that column: whether it is there, and where; what is not there is at the first element.
-#define COLUMN_AT(k, there, at)                                                                      \
-    uint tap = (k) % taps;                                                                           \
-    int behind = DEEP != 0 ? front + CAST(int, tap / plane_taps * P.dilation_d) : 0;                 \
-    int row = top + CAST(int, (DEEP != 0 ? tap % plane_taps : tap) / kernel_w) * STEP(dilation_h);   \
-    int column = left + CAST(int, tap % kernel_w) * STEP(dilation_w);                                \
-    bool there = (k) < depth && valid;                                                               \
-    if (KERNEL != 0) there = (k) < depth && (inside >> tap & 1u) != 0u;                              \
-    else there = there && row >= 0 && row < height && column >= 0 && column < width;                 \
-    if (DEEP != 0) there = there && behind >= 0 && behind < CAST(int, P.planes);                     \
-    uint at = there ? map + (k) / taps * map_size + CAST(uint, behind) * plane + CAST(uint, row * width + column) : map;
-// Element k of the filter of output channel m, and where a pixel of the result lies.
-#define FILTER_AT(m, k) (filters + (m) * depth + (k))
-#define PLACE_AT(channel, at) ((image * groups * outputs + (channel)) * pixels + (at))
-#endif

@@ -11,6 +11,12 @@ CONSTANT(7, BK, 16)
 #define ROW_A (BM / 4 + 1)
 #define ROW_B (BN / 4)
 #define SHARED_TILES SHARED(float4, tile_a, BK * (BM / 4 + 1)) SHARED(float4, tile_b, BK * (BN / 4))
+// Operands in memory, and an element on its way from there.
+#define LEFT_TYPE U
+#define RIGHT_TYPE T
+#define FETCHED float
+#define FETCH_LEFT LOAD_U
+#define FETCH_RIGHT LOAD
 #define PUT_A(k, m, v) PUT_PART(tile_a, (k) * (ROW_A * 4) + (m), v)
 #define PUT_B(k, n, v) PUT_PART(tile_b, (k) * (ROW_B * 4) + (n), v)
 
@@ -38,4 +44,9 @@ CONSTANT(7, BK, 16)
                 sums[(i_ * 4u + 3u) * (TN / 4) + j_] += a_[i_].w * b_[j_];                                             \
             }                                                                                                          \
         }                                                                                                              \
+    }
+// TAKE(row, column, sum) of each element that is this invocation's.
+#define EACH_SUM(sums, TAKE)                                                                                           \
+    UNROLL_ON_GPUS for (uint i_ = 0u; i_ < TM; ++i_) {                                                                 \
+        UNROLL_ON_GPUS for (uint j_ = 0u; j_ < TN; ++j_) TAKE(ROW_OF(i_), COLUMN_OF(j_), SUM_AT(sums, i_, j_))         \
     }

@@ -60,7 +60,7 @@ bool suits_matrices(const Lowering& to, const Node& node, const ConvParameters& 
 
 void lower_on_matrices(Lowering& to, const Node& node, const ConvParameters& p, uint32_t kernel) {
     to.add(product_of(to, node, "matrix units", kKernel_conv_coop_f16, p, 64, up(pixels_of(p), 128), 128,
-                      {0, 0, 0, 0, 0, kernel, 0, is_deep(p) ? 1U : 0U}));
+                      {0, 0, 0, 0, 0, kernel, has_unit_steps(p) ? 1U : 0U, is_deep(p) ? 1U : 0U}));
 }
 
 // How conv_matrix is cut: a subgroup makes `tiles` x 16 output channels of rows x columns pixels; `down` and `across` of them stand beside
@@ -154,7 +154,7 @@ void lower_on_patches(Lowering& to, const Node& node, const ConvParameters& p, u
 // For devices where shared memory and barriers cost more than they save.
 void lower_direct(Lowering& to, const Node& node, const ConvParameters& p) {
     to.add(product_of(to, node, "direct", variant(kKernel_conv_direct_f32, to, node), p, 8, up(pixels_of(p), 128),
-                      to.can.direct_invocations, {}));
+                      to.can.direct_invocations, {0, 0, 0, 0, 0, 0, 0, is_deep(p) ? 1U : 0U}));
 }
 
 // Sums this short leave most of a tile's depth idle (of one channel by 3x3, with a stride, over a large map). Where kernels are compiled with the
@@ -219,7 +219,7 @@ void lower_transposed(Lowering& to, const Node& node) {
                        {0, 0, 0, 0, 0, 0, 0, deep ? 1U : 0U, even_taps(p, deep)});
     } else if (to.can.software) {  // PoCL 5.0 made a wrong kernel of that on tiles
         d = product_of(to, node, "direct", variant(kKernel_conv_transpose_direct_f32, to, node), p, 8, up(pixels, 128),
-                       to.can.direct_invocations, {});
+                       to.can.direct_invocations, {0, 0, 0, 0, 0, 0, 0, deep ? 1U : 0U});
     } else {
         const Tile tile = tile_of(to, p.outputs, pixels, batch);
         d = product_of(
