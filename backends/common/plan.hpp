@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -126,6 +127,22 @@ struct PlanOf : PlanNodes {
         return out;
     }
 };
+
+inline uint64_t nanoseconds_since(std::chrono::steady_clock::time_point start) {
+    return static_cast<uint64_t>(std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count());
+}
+
+// What a host is told of a program of so many steps; `summary` stays where it is.
+template <typename Plan>
+bp_program_info info_of(const Plan& plan, size_t steps, const std::vector<bp_slot>& slots, const std::string& summary) {
+    bp_program_info info{};
+    info.workspace_bytes = plan.workspace_bytes;
+    info.resident_bytes = plan.resident_bytes;
+    info.kernels = static_cast<uint32_t>(steps);
+    info.slots = {slots.data(), static_cast<uint32_t>(slots.size()), sizeof(bp_slot)};
+    info.summary = summary.c_str();
+    return info;
+}
 
 // Throws Failure(BP_UNSUPPORTED) for the first node that `check(plan, node)`, a Verdict, refuses.
 template <typename Plan, typename Check>

@@ -60,8 +60,7 @@ Program::Program(Device& device, const bp_graph& graph, const bp_compile& how)
     for (Value& value : plan_.values) std::vector<std::byte>().swap(value.constant);
     slots_ = backend::told_slots(plan_.slots, kAlignment);
     make_summary();
-    compile_ns_ = static_cast<uint64_t>(
-        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count());
+    compile_ns_ = backend::nanoseconds_since(start);
 }
 
 void Program::make_residents() {
@@ -88,15 +87,10 @@ void Program::make_summary() {
 }
 
 bp_program_info Program::info() const {
-    bp_program_info info{};
-    info.workspace_bytes = plan_.workspace_bytes;
+    bp_program_info info = backend::info_of(plan_, plan_.steps.size(), slots_, summary_);
     info.workspace_alignment = kAlignment;
-    info.resident_bytes = plan_.resident_bytes;
     info.host_bytes = plan_.lane_scratch;
     info.compile_ns = compile_ns_;
-    info.kernels = static_cast<uint32_t>(plan_.steps.size());
-    info.slots = {slots_.data(), static_cast<uint32_t>(slots_.size()), sizeof(bp_slot)};
-    info.summary = summary_.c_str();
     for (const Step& step : plan_.steps) info.moved_bytes += step.moved;
     return info;
 }

@@ -219,17 +219,13 @@ public:
 
     // What a point of a fence came to; BP_TIMEOUT: nothing yet. A lost device answers when nothing of the work touches host memory. [any]
     bp_code wait(Fence<A>& fence, uint64_t value, uint64_t nanoseconds) {
-        using Clock = std::chrono::steady_clock;
         constexpr uint64_t kSlice = 50'000'000;  // nanoseconds in which nobody looks whether the device was lost
         constexpr uint64_t kLoss = 900'000'000;  // that a lost device gets to end what it does
         const auto [queue, at] = fence.find(value);
         if (queue == nullptr) return BP_OK;
-        const auto start = Clock::now();
-        const auto past = [&] {
-            return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
-        };
+        const auto start = std::chrono::steady_clock::now();
         while (!lost_) {
-            const uint64_t left = nanoseconds - std::min(nanoseconds, past());
+            const uint64_t left = nanoseconds - std::min(nanoseconds, backend::nanoseconds_since(start));
             try {
                 if (left == 0 ? queue->reached(at) : queue->end_until(at, std::min(left, kSlice))) {
                     queue->finish();
@@ -241,7 +237,7 @@ public:
                 lose();
                 break;
             }
-            if (past() >= nanoseconds) return BP_TIMEOUT;
+            if (backend::nanoseconds_since(start) >= nanoseconds) return BP_TIMEOUT;
         }
         try {
             if (queue->wait(at, kLoss)) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 
 #include "backplane/bench.h"
 #include "backplane/sdk.hpp"
@@ -23,8 +24,13 @@ private:
     using Device = gpu::Device<A>;
     using Clock = std::chrono::steady_clock;
 
-    // Of the fastest of some runs of the kernel, on memory of its own: the bytes it reads, and 256 where it could write.
+    // Of the fastest of some runs of the kernel, on memory of its own: the bytes it reads, and 256 where it could write. For ever where it cannot be done.
     static double seconds(Device& device, Peak what, uint32_t rounds, uint64_t bytes, uint32_t groups) {
+        double least = std::numeric_limits<double>::infinity();
+        static_cast<void>(sdk::guard(nullptr, [&] { least = seconds_of_runs(device, what, rounds, bytes, groups); }));
+        return least;
+    }
+    static double seconds_of_runs(Device& device, Peak what, uint32_t rounds, uint64_t bytes, uint32_t groups) {
         const auto in = device.memory->hold(bytes, device);
         const auto out = device.memory->hold(256, device);
         // Memory that was never written may not be there yet, or be one page of zeros many times over.
@@ -52,33 +58,23 @@ private:
         return best;
     }
 
-    // 0 where the device does not do it.
-    template <typename Body>
-    static double measured(bp_device* handle, const Body& body) {
-        double result = 0;
-        static_cast<void>(sdk::guard(nullptr, [&] { result = body(*reinterpret_cast<Device*>(handle)); }));
-        return result;
-    }
-
     static double gflops(bp_device* handle, uint32_t dtype) {
         if (dtype != BP_F32) return 0;
-        return measured(handle, [](Device& device) {
-            const uint32_t groups = device.can().software ? 64 : 8192;
-            const uint32_t rounds = device.can().software ? 256 : 2048;
-            const double work = 2.0 * 64 * rounds * 128.0 * groups;
-            return work / seconds(device, Peak::arithmetic, rounds, 256, groups) / 1e9;
-        });
+        auto& device = *reinterpret_cast<Device*>(handle);
+        const uint32_t groups = device.can().software ? 64 : 8192;
+        const uint32_t rounds = device.can().software ? 256 : 2048;
+        const double work = 2.0 * 64 * rounds * 128.0 * groups;
+        return work / seconds(device, Peak::arithmetic, rounds, 256, groups) / 1e9;
     }
 
     static double read_gbytes(bp_device* handle) {
-        return measured(handle, [](Device& device) {
-            const bool software = device.can().software;
-            const uint64_t most = std::min(device.can().most_range, device.can().most_allocation) / 2;
-            const uint64_t bytes = std::min(most, software ? kSoftwareBytes : uint64_t{1} << 30) / 256 * 256;
-            const auto rounds = static_cast<uint32_t>(bytes / 16);
-            const double took = seconds(device, Peak::reading, rounds, bytes, software ? 64 : 4096);
-            return static_cast<double>(bytes) / took / 1e9;
-        });
+        auto& device = *reinterpret_cast<Device*>(handle);
+        const bool software = device.can().software;
+        const uint64_t most = std::min(device.can().most_range, device.can().most_allocation) / 2;
+        const uint64_t bytes = std::min(most, software ? kSoftwareBytes : uint64_t{1} << 30) / 256 * 256;
+        const auto rounds = static_cast<uint32_t>(bytes / 16);
+        const double took = seconds(device, Peak::reading, rounds, bytes, software ? 64 : 4096);
+        return static_cast<double>(bytes) / took / 1e9;
     }
 
     static constexpr uint64_t kSoftwareBytes = uint64_t{1}

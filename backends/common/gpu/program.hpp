@@ -35,15 +35,11 @@ public:
 
     [[nodiscard]] Device<A>& owner() const { return device_; }
     [[nodiscard]] bp_program_info info() const {
-        bp_program_info info{};
-        info.workspace_bytes = plan_.workspace_bytes;
+        bp_program_info info = backend::info_of(plan_, plan_.dispatches.size(), slots_, summary_);
         info.workspace_alignment = device_.can().storage_alignment;
-        info.resident_bytes = plan_.resident_bytes + parameter_bytes_;
+        info.resident_bytes += parameter_bytes_;
         info.compile_ns = compile_ns_;
-        info.kernels = static_cast<uint32_t>(plan_.dispatches.size());
         info.cache_hits = cache_hits_;
-        info.slots = {slots_.data(), static_cast<uint32_t>(slots_.size()), sizeof(bp_slot)};
-        info.summary = summary_.c_str();
         info.moved_bytes = plan_.moved_bytes();
         return info;
     }
@@ -149,8 +145,7 @@ private:
         cache_hits_ = device_.kernels->hits() - cache_hits_;
         for (Value& value : plan_.values) std::vector<std::byte>().swap(value.constant);
         summary_ = summary_of(plan_, A::kBackend);
-        compile_ns_ = static_cast<uint64_t>(
-            std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count());
+        compile_ns_ = backend::nanoseconds_since(start);
     }
     // Parameters of the dispatches, of what is done once and of packing, then the constants.
     void make_residents() {
