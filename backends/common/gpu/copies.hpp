@@ -131,11 +131,7 @@ bool Device<A>::copy_by_host(const Ticket<A>& ticket, const CopySides<A>& sides,
     ticket.queue->finish();
     const HostView<A> into(to, bytes), source(from, bytes);
     if (into.get() == nullptr || (!zero && source.get() == nullptr)) return false;
-    if (zero) {
-        std::memset(into.get(), 0, bytes);
-    } else {
-        std::memmove(into.get(), source.get(), bytes);
-    }
+    backend::copy_in_memory(zero ? nullptr : source.get(), into.get(), bytes);
     return true;
 }
 

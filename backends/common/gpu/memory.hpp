@@ -10,6 +10,7 @@
 
 #include "common/free_list.hpp"
 #include "common/gpu/api.hpp"
+#include "common/workspace.hpp"
 
 namespace backplane::gpu {
 
@@ -44,8 +45,6 @@ template <typename A>
 class HeldBuffer : public Buffer<A> {
 public:
     HeldBuffer(const Buffer<A>& made, Device<A>& of) : Buffer<A>(made) { this->device = &of; }
-    HeldBuffer(const HeldBuffer&) = delete;
-    HeldBuffer& operator=(const HeldBuffer&) = delete;
     ~HeldBuffer() { owner().memory->close(*this); }
 
     [[nodiscard]] Device<A>& owner() const { return *this->device; }
@@ -82,8 +81,6 @@ class Memory {
 public:
     // Both outlive it.
     Memory(typename A::Device& device, const Facts& facts) : device_(device), facts_(facts) {}
-    Memory(const Memory&) = delete;
-    Memory& operator=(const Memory&) = delete;
 
     // Throws Failure(BP_NO_DEVICE_MEMORY). [any]
     Buffer<A> create(uint64_t size, Placement placement = Placement::device) {
@@ -162,8 +159,7 @@ private:
     [[nodiscard]] uint64_t shared_most() const { return facts_.can.software ? 0 : kSharedMost; }
 
     [[nodiscard]] uint64_t rounded(uint64_t size) const {
-        const uint64_t alignment = std::max<uint64_t>(256, facts_.can.storage_alignment);
-        return (size + alignment - 1) / alignment * alignment;
+        return backend::aligned(size, std::max<uint64_t>(256, facts_.can.storage_alignment));
     }
     [[nodiscard]] uint64_t most(uint64_t size) const {
         return facts_.can.most_allocation != 0 ? std::min(size, facts_.can.most_allocation) : size;
