@@ -59,8 +59,6 @@ struct Timeline {
 
 struct Device {
     Device(const Instance& instance, const PhysicalDevice& physical, const Abilities& can);
-    Device(const Device&) = delete;
-    Device& operator=(const Device&) = delete;
     ~Device();
 
     const Instance& instance;

@@ -62,8 +62,6 @@ struct Root {
 
 struct Device : Root {
     Device(const Instance& instance, const PhysicalDevice& physical, const Abilities& can);
-    Device(const Device&) = delete;
-    Device& operator=(const Device&) = delete;
     ~Device() { vk.DeviceWaitIdle(handle); }
 
     const Instance& instance;

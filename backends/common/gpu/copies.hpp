@@ -108,20 +108,16 @@ uint64_t Device<A>::download(const Ticket<A>& ticket, const Buffer<A>& from, uin
     return last;
 }
 
-// By the host into the device's own memory, where there is a way to it: of some KiB that takes less time than a submission.
-template <typename A>
-bool Device<A>::writes_few(const CopySides<A>& sides, uint64_t bytes) {
-    if constexpr (requires { A::kWrittenUpTo; })
-        return sides.from.host != nullptr && sides.to.buffer != nullptr && bytes <= A::kWrittenUpTo &&
-               A::map(*api, sides.to.buffer->range(sides.to.offset, bytes)) != nullptr;
-    return false;
-}
-
 template <typename A>
 bool Device<A>::copy_by_host(const Ticket<A>& ticket, const CopySides<A>& sides, uint64_t bytes) {
     const auto& [from, to, zero] = sides;
     const auto seen = [](const Buffer<A>* side) { return side == nullptr || seen_by_host(*side); };
-    if (!writes_few(sides, bytes) && (!seen(from.buffer) || !seen(to.buffer))) return false;
+    bool reachable = seen(from.buffer) && seen(to.buffer);
+    // Into the device's own memory, where there is a way to it: of some KiB that takes less time than a submission.
+    if constexpr (requires { A::kWrittenUpTo; })
+        reachable |= from.host != nullptr && to.buffer != nullptr && bytes <= A::kWrittenUpTo &&
+                     A::map(*api, to.buffer->range(to.offset, bytes)) != nullptr;
+    if (!reachable) return false;
     // Both in one stretch: an interface may see the same bytes mapped twice.
     if (from.buffer != nullptr && to.buffer != nullptr && from.buffer->stretch == to.buffer->stretch) return false;
     const bool host_only = from.buffer == nullptr && to.buffer == nullptr;

@@ -299,7 +299,6 @@ private:
     }
     // By the calling thread, when nothing is under way that it would come before.
     bool copy_by_host(const Ticket<A>& ticket, const CopySides<A>& sides, uint64_t bytes);
-    bool writes_few(const CopySides<A>& sides, uint64_t bytes);
     uint64_t copy_by_device(const Ticket<A>& ticket, const CopySides<A>& sides, uint64_t bytes);
     uint64_t download(const Ticket<A>& ticket, const Buffer<A>& from, uint64_t offset, std::byte* to, uint64_t bytes);
     // The first of several takes the waits: what comes after it on the queue waits with it. [any]
