@@ -165,7 +165,7 @@ void set_apart(std::vector<Piece>& pieces, const Graph& graph, const Sizes& size
 class Choice {
 public:
     Choice(const std::vector<Piece>& pieces, const Sizes& sizes)
-        : pieces_(pieces), sizes_(sizes), is_(sizes.size()), by_work_(pieces.size()) {
+        : pieces_(pieces), sizes_(sizes), is_(sizes.size()), by_work_(pieces.size()), wanted_(pieces.size()) {
         double work = 0;
         for (const Piece& piece : pieces) {
             std::vector<uint32_t>& order = order_.emplace_back(piece.weights.begin(), piece.weights.end());
@@ -194,12 +194,12 @@ public:
     void take(uint64_t share, bool by_work) {
         const double streamed = all_ * static_cast<double>(share) / static_cast<double>(kShares);
         const double most = by_work ? kUneven * streamed / std::max(streaming_, 1.0) : all_;
-        const std::vector<double> wanted = by_work ? within(streamed, most) : std::vector<double>();
+        if (by_work) share_out(streamed, most);
         resident = place = 0;
         std::fill(is_.begin(), is_.end(), Is::open);
         double due = 0;  // bytes: what is too much or too little in one piece is made good in the next
         for (size_t i = 0; i < pieces_.size(); ++i) {
-            due += by_work ? wanted[i] : streamed * static_cast<double>(pieces_[i].bytes) / std::max(all_, 1.0);
+            due += by_work ? wanted_[i] : streamed * static_cast<double>(pieces_[i].bytes) / std::max(all_, 1.0);
             uint64_t in_place = 0;
             for (const uint32_t t : order_[i]) {
                 const auto bytes = static_cast<double>(sizes_[t]);
@@ -225,21 +225,19 @@ public:
 
 private:
     enum class Is : uint8_t { open, resident, streamed };
-    // Of each piece, by work: at most so much, what is beyond is the others'.
-    [[nodiscard]] std::vector<double> within(double streamed, double most) const {
-        std::vector<double> all;
-        for (const double share : by_work_) all.push_back(streamed * share);
+    // Sets what is wanted of each piece, by work: at most so much, what is beyond is the others'.
+    void share_out(double streamed, double most) {
+        for (size_t i = 0; i < wanted_.size(); ++i) wanted_[i] = streamed * by_work_[i];
         for (int k = 0; k < 4; ++k) {
             double beyond = 0, below = 0;
-            for (size_t i = 0; i < all.size(); ++i) {
-                beyond += std::max(all[i] - most, 0.0);
-                all[i] = std::min(all[i], most);
-                if (all[i] < most) below += all[i];
+            for (double& bytes : wanted_) {
+                beyond += std::max(bytes - most, 0.0);
+                bytes = std::min(bytes, most);
+                if (bytes < most) below += bytes;
             }
-            for (double& bytes : all)
+            for (double& bytes : wanted_)
                 if (bytes < most && below > 0) bytes += beyond * bytes / below;
         }
-        return all;
     }
 
     const std::vector<Piece>& pieces_;
@@ -248,6 +246,7 @@ private:
     std::vector<std::vector<uint32_t>> order_;  // weights of pieces, largest first
     double all_ = 0;                            // bytes of all pieces
     std::vector<double> by_work_;               // by piece: of all work, what its copy goes under
+    std::vector<double> wanted_;                // by piece: bytes, of what is tried now
     std::vector<bool> is_few_;                  // by piece
     double streaming_ = 0;                      // pieces of more weights
 };
