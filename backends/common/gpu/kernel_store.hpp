@@ -2,7 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <cstring>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -32,11 +31,10 @@ public:
     }
     // Hands what has grown by running to the host's cache: called after runs. [any]
     void remember_those_that_ran() {
-        std::vector<Unsaved> mine;
-        {
-            const std::lock_guard lock(mutex_);
-            mine.swap(unsaved_);
-        }
+        if (!unsaved_any_.exchange(false)) return;  // a run takes no lock for it
+        std::unique_lock lock(mutex_);
+        const std::vector<Unsaved> mine = std::exchange(unsaved_, {});
+        lock.unlock();
         for (const Unsaved& u : mine) host_.remember(u.key, A::binary(device_, get(u.kernel, u.constants), true));
     }
     // How many came from the host's cache.
@@ -78,6 +76,7 @@ private:
         } else {
             const std::lock_guard lock(mutex_);
             unsaved_.push_back({key, kernel, constants});
+            unsaved_any_ = true;
         }
         return std::move(*made);
     }
@@ -88,6 +87,7 @@ private:
     KernelTable<Kernel> made_;
     std::mutex mutex_;
     std::vector<Unsaved> unsaved_;
+    std::atomic<bool> unsaved_any_ = false;
     std::atomic<uint32_t> hits_ = 0;
 };
 
